@@ -1,0 +1,62 @@
+"""The command `dyno`. Every other file in this folder that defines `command` is a verb: no list."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+
+import click
+
+import dbdyno
+import dbdyno.cli
+from dbdyno.model.errors import EXIT_ERROR, EXIT_INTERRUPTED, DynoError
+
+
+class Verbs(click.Group):
+    """Loads a verb's file only when it is asked for, so that `dyno --help` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        names = (module.name for module in pkgutil.iter_modules(dbdyno.cli.__path__))
+        return sorted(name.removesuffix("_") for name in names if name not in _NOT_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        for name in (cmd_name, cmd_name + "_"):
+            if any(module.name == name for module in pkgutil.iter_modules(dbdyno.cli.__path__)):
+                command: click.Command = importlib.import_module(f"dbdyno.cli.{name}").command
+                return command
+        return None
+
+
+_NOT_VERBS = {"main", "common"}
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(dbdyno.__version__, prog_name="dyno")
+def dyno() -> None:
+    """A dynamometer for databases: measures, explains and tunes a server under a durability contract.
+
+    Reading is the default. Whatever loads, changes or restarts a server needs a target that allows it.
+    Exit status: 0 done; 1 a judgement went against the subject; 2 an error; 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Runs the command line; errors of the world become one message and an exit status."""
+    try:
+        status = dyno.main(standalone_mode=False)
+    except DynoError as error:
+        click.echo(f"dyno: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_ERROR)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("dyno: interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,1 @@
+"""All that we know of PostgreSQL."""

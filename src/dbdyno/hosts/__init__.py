@@ -1,0 +1,1 @@
+"""What the machine is: one probe a file, reading and parsing apart."""

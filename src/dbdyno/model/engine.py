@@ -1,0 +1,109 @@
+"""What a kind of server can do for us. Every engine's folder implements these protocols and nothing else knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from dbdyno.model.fact import Fact, Scalar
+from dbdyno.model.knob import Advice, Assignment, KnobSpace, Setting
+from dbdyno.model.machine import Machine
+from dbdyno.model.probe import Probe
+from dbdyno.model.record import Record
+from dbdyno.model.target import Secret, Target
+
+
+class Debt(Record, frozen=True, kw_only=True):
+    """What the server has promised to write and not yet written, and what it cost to write it (`settle`)."""
+
+    seconds: float
+    """How long the flush took."""
+    written_bytes: float | None = None
+
+
+class Session(Protocol):
+    """One open connection for questions and settings; not for load."""
+
+    version: int
+    """The server's version in the engine's own numbering, e.g. 150018."""
+    version_text: str
+
+    def facts(self) -> list[Fact]: ...
+    def ask(self, probe: Probe) -> tuple[dict[str, Scalar], ...]:
+        """Answers of a probe. Raises `TargetError` with the server's words (a missing privilege, a lost server)."""
+        ...
+
+    def settings(self) -> dict[str, Setting]: ...
+    def apply(self, assignment: Assignment, *, reset: Sequence[str] = ()) -> list[str]:
+        """Persists settings on a server that runs and reloads it; `reset` names go back to what the file says.
+        Returns the names that still need a restart."""
+        ...
+
+    def settle(self) -> Debt:
+        """Writes all that was deferred (a checkpoint), and says how long that took."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Installation(Record, frozen=True, kw_only=True):
+    """Server binaries that were found."""
+
+    version: int
+    version_text: str
+    bin: str
+    """Folder of the binaries."""
+    origin: str
+    """Where it comes from: `wheel`, `system`, `path`, `--bin`."""
+
+
+class Recipe(Protocol):
+    """How to make and run a private server; every path is inside the sandbox's folder."""
+
+    def installations(self, bin_dir: Path | None = None) -> list[Installation]:
+        """Newest preferred first: the embedded default, then installed ones."""
+        ...
+
+    def initialise(self, installation: Installation, data: Path, *, user: str, run_as: str | None) -> None: ...
+    def configure(self, data: Path, *, port: int, socket_dir: Path, assignment: Assignment) -> None:
+        """Writes the whole configuration: ours (port, socket, logging) and the assignment. Replaces the last one."""
+        ...
+
+    def command(self, installation: Installation, data: Path) -> list[str]:
+        """The server in the foreground, to be started by the sandbox (which drops root)."""
+        ...
+
+    def ready(self, target: Target, secret: Secret) -> bool:
+        """Whether it accepts a connection and answers a query; False while it starts or recovers."""
+        ...
+
+    def stop_signal(self, mode: str) -> int:
+        """Signal for `smart`, `fast` or `immediate` (a crash of the process)."""
+        ...
+
+    def log_files(self, data: Path) -> list[Path]: ...
+
+
+class Engine(Protocol):
+    """At most seven methods; what only one engine needs is not here."""
+
+    name: str
+    schemes: tuple[str, ...]
+    """URL schemes, the first is the canonical one."""
+    dialect: str
+    """The driver's name for its wire protocol and schema files."""
+
+    def target(self, url: str, environment: Mapping[str, str]) -> tuple[Target, Secret]:
+        """Parses a URL with the engine's own conventions (environment variables, password files)."""
+        ...
+
+    def connect(self, target: Target, secret: Secret) -> Session: ...
+    def probes(self, version: int) -> list[Probe]: ...
+    def knobs(self, machine: Machine, version: int) -> KnobSpace: ...
+    def advice(self, machine: Machine, version: int) -> list[Advice]: ...
+    def render(self, assignment: Assignment) -> tuple[str, list[str]]:
+        """A configuration as text for the server's file, and as statements."""
+        ...
+
+    def recipe(self) -> Recipe: ...

@@ -1,0 +1,32 @@
+"""Where dyno keeps what it makes: one folder, `$DYNO_HOME` or `$XDG_DATA_HOME/dyno` or `~/.local/share/dyno`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Home:
+    root: Path
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
+
+    @property
+    def studies(self) -> Path:
+        return self.root / "studies"
+
+    @property
+    def sandboxes(self) -> Path:
+        return self.root / "sandboxes"
+
+
+def find_home(environment: Mapping[str, str]) -> Home:
+    """The folder that the environment names; it need not exist yet."""
+    if chosen := environment.get("DYNO_HOME"):
+        return Home(Path(chosen).absolute())
+    data = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME", ".")) / ".local" / "share")
+    return Home(Path(data).absolute() / "dyno")

@@ -1,0 +1,52 @@
+"""A named question to a server or a machine. Read once it gives facts, read on a timer it gives samples."""
+
+from __future__ import annotations
+
+import enum
+
+from dbdyno.model.fact import Scalar
+from dbdyno.model.record import Record
+
+
+class ColumnKind(enum.StrEnum):
+    COUNTER = "counter"
+    """Only rises, except when the server restarts or statistics are reset; shown as a rate."""
+    GAUGE = "gauge"
+    KEY = "key"
+    """Names the row when a probe answers with several."""
+    TEXT = "text"
+
+
+class Column(Record, frozen=True, kw_only=True):
+    name: str
+    kind: ColumnKind
+    unit: str = ""
+    help: str = ""
+
+
+class Probe(Record, frozen=True, kw_only=True):
+    """What is asked, and what it takes."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    query: str = ""
+    """What is sent to the server; empty for probes of the machine."""
+    version_min: int = 0
+    """Smallest version that it fits, in the engine's own numbering."""
+    privilege: str = ""
+    cost: str = ""
+    """What it costs the server, in words: `cheap`, `scans pg_stat_activity`."""
+    every_s: float = 1.0
+
+
+class Sample(Record, frozen=True, kw_only=True):
+    """One answer. Either `rows`, or `unknown` says why there are none."""
+
+    t_s: float
+    """Seconds since the driver's (or the recording's) start, on the monotonic clock: when the question was asked."""
+    probe: str
+    cost_ms: float = 0.0
+    """How long the question took, so that the cost of watching is in every record."""
+    rows: tuple[dict[str, Scalar], ...] = ()
+    unknown: str = ""

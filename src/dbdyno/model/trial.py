@@ -1,0 +1,125 @@
+"""One knob assignment, the runs that scored it, and what became of it; and the plan of a whole study."""
+
+from __future__ import annotations
+
+import enum
+
+from dbdyno.model.contract import Contract
+from dbdyno.model.fact import Scalar
+from dbdyno.model.knob import Value
+from dbdyno.model.plan import WorkloadSpec
+from dbdyno.model.record import FORMAT_VERSION, Record
+from dbdyno.model.run import DoubtNote
+from dbdyno.model.target import Target
+
+
+class TrialKind(enum.StrEnum):
+    BASELINE = "baseline"
+    """The server's default or a formula."""
+    SEARCH = "search"
+    ANCHOR = "anchor"
+    """The incumbent again, to see the machine drift."""
+    REPEAT = "repeat"
+    CONFIRM = "confirm"
+    ABLATION = "ablation"
+
+
+class TrialStatus(enum.StrEnum):
+    KEPT = "kept"
+    REJECTED = "rejected"
+    FAILED = "failed"
+    DOUBTED = "doubted"
+
+
+class Trial(Record, frozen=True, kw_only=True):
+    number: int
+    kind: TrialKind
+    name: str = ""
+    """Of a baseline or an arm: `default`, `formula`, `pgtune`, `winner`."""
+    assignment: dict[str, Value]
+    status: TrialStatus
+    score: float | None = None
+    """Charged throughput, transactions per second (see `tps_charged`); None when it failed."""
+    tps: float | None = None
+    tps_charged: float | None = None
+    """Throughput after deferred writes are charged: transactions / (seconds + drain_s)."""
+    drain_s: float | None = None
+    """How long the server needed to write what it had deferred."""
+    p99_ms: float | None = None
+    rate_p99_ms: float | None = None
+    """99th percentile of the response time in the phase at a fixed rate."""
+    write_bytes_per_transaction: float | None = None
+    wal_bytes_per_transaction: float | None = None
+    machine_probe: dict[str, Scalar] = {}
+    """The short measurement of the machine before the trial."""
+    runs: tuple[str, ...] = ()
+    """Run folders, relative to the study's."""
+    started_unix_s: float = 0.0
+    seconds: float = 0.0
+    """Wall time that the trial cost, set-up included."""
+    doubts: tuple[DoubtNote, ...] = ()
+    error: str = ""
+    says: str = ""
+
+
+class StudyPlan(Record, frozen=True, kw_only=True):
+    """A tuning study as the command line gave it."""
+
+    format: int = FORMAT_VERSION
+    name: str
+    target: Target
+    workload: WorkloadSpec
+    contract: Contract
+    threads: int
+    seed: int
+    trials_max: int
+    warmup_s: float
+    measure_s: float
+    rate_s: float
+    """Length of the open-loop phase in confirmation runs; 0: none."""
+    confirm_pairs: int
+    sampler: str
+    knobs: tuple[str, ...] = ()
+    """Names to search; empty: all of the engine's curated list."""
+    time_limit_s: float = 0.0
+    ablate: bool = True
+    command: tuple[str, ...] = ()
+
+
+class Comparison(Record, frozen=True, kw_only=True):
+    """Paired comparison of two arms by the ratio of a figure (b over a)."""
+
+    a: str
+    b: str
+    figure: str
+    """`tps_charged`, `rate_p99_ms` …"""
+    pairs: int
+    ratio: float
+    """Geometric mean of the pairs' ratios."""
+    low: float
+    high: float
+    confidence: float = 0.95
+    verdict: str
+    """`faster`, `slower` or `no difference shown`."""
+    ratios: tuple[float, ...] = ()
+    says: str = ""
+
+
+class StudyOutcome(Record, frozen=True, kw_only=True):
+    """How a study ended; rewritten as it goes on."""
+
+    format: int = FORMAT_VERSION
+    status: str
+    winner: dict[str, Value] = {}
+    winner_trial: int | None = None
+    comparisons: tuple[Comparison, ...] = ()
+    contributions: dict[str, dict[str, float]] = {}
+    """By knob: `{"ratio", "low", "high"}` of the winner over the winner without it."""
+    contract: dict[str, Scalar] = {}
+    """`kept` (bool or None for unknown), `recovery_s`, `recovery_s_max`, `breaches` …"""
+    configuration_file: str = ""
+    statements: tuple[str, ...] = ()
+    machine: dict[str, Scalar] = {}
+    noise: dict[str, Scalar] = {}
+    """Of the anchors and A/A pairs: coefficient of variation, drift."""
+    error: str = ""

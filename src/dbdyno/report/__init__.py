@@ -1,0 +1,1 @@
+"""Records to HTML and text: pure functions of run and study folders."""

@@ -1,0 +1,1 @@
+"""Plan to run: starts the driver and the sampler, writes the record."""

@@ -1,0 +1,1 @@
+"""Private servers: create, start, stop, reset, remove."""

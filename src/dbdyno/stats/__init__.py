@@ -1,0 +1,1 @@
+"""Steady state, intervals of confidence, paired comparison, histograms."""

@@ -1,0 +1,1 @@
+"""The closed loop: contract + knobs + objective -> trials."""
