@@ -51,7 +51,9 @@ impl Times {
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Times) {
         if !other.inner.is_empty() {
-            self.inner.add(&other.inner).expect("all histograms have the same bounds");
+            self.inner
+                .add(&other.inner)
+                .expect("all histograms have the same bounds");
         }
     }
 
@@ -90,7 +92,9 @@ impl Times {
 
     fn encode(&self) -> String {
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&self.inner, &mut bytes).expect("writing to memory does not fail");
+        V2DeflateSerializer::new()
+            .serialize(&self.inner, &mut bytes)
+            .expect("writing to memory does not fail");
         base64::engine::general_purpose::STANDARD.encode(bytes)
     }
 }
@@ -111,7 +115,9 @@ mod tests {
         for ns in [500, 1_000, 123_456, 7_000_000_000, u64::MAX] {
             times.record(ns);
         }
-        let bytes = base64::engine::general_purpose::STANDARD.decode(times.summary().hdr).unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(times.summary().hdr)
+            .unwrap();
         let back: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
         assert_eq!(back.len(), 5);
         assert_eq!((back.low(), back.sigfig()), (LOW_NS, DIGITS));

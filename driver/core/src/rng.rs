@@ -23,7 +23,9 @@ impl Rng {
         // The stream passes through the mixer on its own first: neighbours must not share parts of their state.
         let mut salt = stream ^ 0x6A09_E667_F3BC_C908;
         mixed ^= splitmix64(&mut salt);
-        Rng { state: std::array::from_fn(|_| splitmix64(&mut mixed)) }
+        Rng {
+            state: std::array::from_fn(|_| splitmix64(&mut mixed)),
+        }
     }
 
     /// 64 random bits.

@@ -79,11 +79,7 @@ pub trait Session {
 
     /// Loads rows in bulk: `produce` appends tab-separated lines (`\N` for NULL, backslash escapes) to the buffer and
     /// returns false when there are no more. `into` is `table (column, …)`. Returns the rows loaded.
-    async fn bulk_load(
-        &mut self,
-        into: &str,
-        produce: &mut dyn FnMut(&mut Vec<u8>) -> bool,
-    ) -> Result<u64, Failure>;
+    async fn bulk_load(&mut self, into: &str, produce: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<u64, Failure>;
 
     /// When the first byte of the current transaction left, nanoseconds on the driver's clock. The driver resets it
     /// before each transaction; a workload never calls it.
@@ -92,11 +88,17 @@ pub trait Session {
 
 /// Reads a kept cell as an integer; NULL or anything else is a fatal failure that names the place.
 pub fn integer<S: Session>(session: &S, row: usize, column: usize) -> Result<i64, Failure> {
-    session.cell(row, column).and_then(|text| text.parse().ok()).ok_or_else(|| {
-        Failure::Fatal(ServerError {
-            code: "DYNO1".into(),
-            message: format!("row {row}, column {column}: an integer was expected, got {:?}", session.cell(row, column)),
-            ..ServerError::default()
+    session
+        .cell(row, column)
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| {
+            Failure::Fatal(ServerError {
+                code: "DYNO1".into(),
+                message: format!(
+                    "row {row}, column {column}: an integer was expected, got {:?}",
+                    session.cell(row, column)
+                ),
+                ..ServerError::default()
+            })
         })
-    })
 }

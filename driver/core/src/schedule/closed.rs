@@ -10,7 +10,9 @@ pub struct Closed {
 impl Closed {
     /// A loop whose first event is intended at `start_ns`.
     pub fn new(start_ns: u64) -> Self {
-        Closed { previous_done_ns: start_ns }
+        Closed {
+            previous_done_ns: start_ns,
+        }
     }
 
     /// Intended start of the next event.

@@ -14,7 +14,11 @@ pub struct Constant {
 impl Constant {
     /// `rate_per_s` > 0; `offset` in [0, 1) of a period.
     pub fn new(rate_per_s: f64, offset: f64) -> Self {
-        Constant { rate_per_s, offset, next: 0 }
+        Constant {
+            rate_per_s,
+            offset,
+            next: 0,
+        }
     }
 }
 

@@ -34,6 +34,7 @@ pub const ARRIVALS: [&str; 2] = ["poisson", "constant"];
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Rng;
     use proptest::prelude::*;
 
     proptest! {

@@ -15,7 +15,11 @@ pub struct Poisson {
 impl Poisson {
     /// `rate_per_s` > 0.
     pub fn new(rate_per_s: f64, rng: Rng) -> Self {
-        Poisson { mean_ns: 1e9 / rate_per_s, at_ns: 0.0, rng }
+        Poisson {
+            mean_ns: 1e9 / rate_per_s,
+            at_ns: 0.0,
+            rng,
+        }
     }
 }
 
