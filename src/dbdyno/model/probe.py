@@ -36,7 +36,7 @@ class Probe(Record, frozen=True, kw_only=True):
     """Smallest version that it fits, in the engine's own numbering."""
     privilege: str = ""
     cost: str = ""
-    """What it costs the server, in words: `cheap`, `scans pg_stat_activity`."""
+    """What it costs the server, in words: `cheap`, `one row a session`."""
     every_s: float = 1.0
 
 
