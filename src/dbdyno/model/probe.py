@@ -22,6 +22,9 @@ class Column(Record, frozen=True, kw_only=True):
     kind: ColumnKind
     unit: str = ""
     help: str = ""
+    role: str = ""
+    """What the column means on any engine, e.g. `wal_bytes`, `cache_hits` (the list is in docs/reference/probes.md).
+    Code outside an engine's folder asks for roles, never for that engine's names."""
 
 
 class Probe(Record, frozen=True, kw_only=True):
@@ -35,9 +38,16 @@ class Probe(Record, frozen=True, kw_only=True):
     version_min: int = 0
     """Smallest version that it fits, in the engine's own numbering."""
     privilege: str = ""
+    """Role or grant without which the server answers with less than the truth; empty for none. `Session.ask` raises
+    `TargetError` when it is missing, so that a lack never reads as a healthy value."""
     cost: str = ""
     """What it costs the server, in words: `cheap`, `one row a session`."""
     every_s: float = 1.0
+    timeout_s: float = 2.0
+    """The server gives up on the question after this long (a statement timeout of the session)."""
+
+    def column(self, name: str) -> Column | None:
+        return next((column for column in self.columns if column.name == name), None)
 
 
 class Sample(Record, frozen=True, kw_only=True):
