@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dbdyno.model.fact import Fact, Scalar
-from dbdyno.model.knob import Advice, Assignment, KnobSpace, Setting
+from dbdyno.model.knob import Advice, Assignment, KnobSpace, Setting, Value
 from dbdyno.model.machine import Machine
 from dbdyno.model.probe import Probe
 from dbdyno.model.record import Record
@@ -35,6 +35,10 @@ class Session(Protocol):
         ...
 
     def settings(self) -> dict[str, Setting]: ...
+    def agrees(self, setting: Setting, value: Value) -> bool:
+        """Whether a setting as the server reads it back means the value that was asked for (units, synonyms)."""
+        ...
+
     def apply(self, assignment: Assignment, *, reset: Sequence[str] = ()) -> list[str]:
         """Persists settings on a server that runs and reloads it; `reset` names go back to what the file says.
         Returns the names that still need a restart."""

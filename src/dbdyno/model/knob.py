@@ -50,6 +50,12 @@ class Knob(Record, frozen=True, kw_only=True):
     change: Change = Change.ONLINE
     memory_bytes_per_unit: float = 0.0
     """How much memory one unit of this knob takes, for the sum that the contract bounds."""
+    recovery_bytes_per_unit: float = 0.0
+    """How much log one unit of this knob lets stand between two checkpoints, for the recovery budget."""
+    recovery_s_per_unit: float = 0.0
+    """Seconds of recovery that one unit is worth when it bounds recovery by time rather than by volume."""
+    searched: bool = True
+    """Whether it is in the search by default; else only when it is named. Formulas may set both kinds."""
     source: str = ""
     """Article or manual that the range comes from, with its date."""
 
@@ -72,9 +78,11 @@ class Guard(Record, frozen=True, kw_only=True):
     """Level that each value permits at most; a value not listed permits `otherwise`."""
     otherwise: Level = Level.L3
     pitr: tuple[str, ...] = ()
-    """Values that point-in-time recovery needs; empty when it does not care."""
+    """Values that point-in-time recovery needs; empty when it does not care. `!0` stands for anything but `0`."""
     replication: tuple[str, ...] = ()
     maintenance: tuple[str, ...] = ()
+    instead: str = ""
+    """Another setting that makes this row moot when it is not empty."""
     why: str = ""
 
 
@@ -83,6 +91,11 @@ class KnobSpace(Record, frozen=True, kw_only=True):
 
     knobs: tuple[Knob, ...]
     guards: tuple[Guard, ...]
+    needs: dict[str, Assignment] = {}
+    """What to set so that a promise of the contract holds where the defaults do not give it, by the promise's name:
+    `pitr`, `replication`, `maintenance`."""
+    recovery_bytes_per_s: float = 0.0
+    """Assumed speed of recovery before it was measured, bytes of log per second; 0: no estimate."""
 
     def knob(self, name: str) -> Knob | None:
         return next((knob for knob in self.knobs if knob.name == name), None)
@@ -109,3 +122,5 @@ class Setting(Record, frozen=True, kw_only=True):
     source: str = ""
     """Where the server says that it comes from: default, file, command line."""
     pending_restart: bool = False
+    choices: tuple[str, ...] = ()
+    """Words that this very build accepts, when it takes words."""

@@ -83,6 +83,12 @@ class StudyPlan(Record, frozen=True, kw_only=True):
     """Names to search; empty: all of the engine's curated list."""
     time_limit_s: float = 0.0
     ablate: bool = True
+    ablate_runs_max: int = 16
+    """Most runs that the leave-one-out may take; knobs beyond it are not measured, and that is said."""
+    finals: int = 2
+    """How often each of the best candidates is measured again before the winner is chosen."""
+    rate_fraction: float = 0.7
+    """The fixed rate of the open-loop phase, as a part of the default's throughput."""
     command: tuple[str, ...] = ()
 
 
