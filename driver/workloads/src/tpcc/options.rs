@@ -8,8 +8,16 @@ pub const OPTIONS: &[OptionSpec] = &[
         default: "1",
         help: "sets of the nine tables (1..N behind their names when there are several); a transaction picks one set",
     },
-    OptionSpec { name: "foreign_keys", default: "off", help: "declare the foreign keys after the load: on, off" },
-    OptionSpec { name: "text", default: "random", help: "what fills the text columns: random, compressible (words)" },
+    OptionSpec {
+        name: "foreign_keys",
+        default: "off",
+        help: "declare the foreign keys after the load: on, off",
+    },
+    OptionSpec {
+        name: "text",
+        default: "random",
+        help: "what fills the text columns: random, compressible (words)",
+    },
     OptionSpec {
         name: "isolation",
         default: "rc",
@@ -64,8 +72,11 @@ impl Options {
             ));
         }
         let tables = value(settings, "tables");
-        let table_sets =
-            tables.parse().ok().filter(|sets| (1..=TABLE_SETS_MAX).contains(sets)).ok_or_else(|| {
+        let table_sets = tables
+            .parse()
+            .ok()
+            .filter(|sets| (1..=TABLE_SETS_MAX).contains(sets))
+            .ok_or_else(|| {
                 format!("tpcc: option tables must be a number from 1 to {TABLE_SETS_MAX}, but got {tables:?}")
             })?;
         if u64::from(warehouses) * u64::from(table_sets) > u64::from(WAREHOUSES_MAX) {
@@ -77,7 +88,11 @@ impl Options {
             warehouses,
             table_sets,
             foreign_keys: choice(settings, "foreign_keys", &[("off", false), ("on", true)])?,
-            text: choice(settings, "text", &[("random", Text::Random), ("compressible", Text::Compressible)])?,
+            text: choice(
+                settings,
+                "text",
+                &[("random", Text::Random), ("compressible", Text::Compressible)],
+            )?,
             isolation: choice(
                 settings,
                 "isolation",
@@ -102,14 +117,24 @@ impl Options {
 
 /// An option's value, or its default when the plan does not name it.
 fn value<'a>(settings: &'a Settings, name: &str) -> &'a str {
-    let default = OPTIONS.iter().find(|option| option.name == name).map_or("", |option| option.default);
+    let default = OPTIONS
+        .iter()
+        .find(|option| option.name == name)
+        .map_or("", |option| option.default);
     settings.options.get(name).map_or(default, String::as_str)
 }
 
 fn choice<T: Copy>(settings: &Settings, name: &str, choices: &[(&str, T)]) -> Result<T, String> {
     let got = value(settings, name);
-    choices.iter().find(|(word, _)| *word == got).map(|(_, chosen)| *chosen).ok_or_else(|| {
-        let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-        format!("tpcc: option {name} must be one of {}, but got {got:?}", words.join(", "))
-    })
+    choices
+        .iter()
+        .find(|(word, _)| *word == got)
+        .map(|(_, chosen)| *chosen)
+        .ok_or_else(|| {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            format!(
+                "tpcc: option {name} must be one of {}, but got {got:?}",
+                words.join(", ")
+            )
+        })
 }

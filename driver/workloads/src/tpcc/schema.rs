@@ -17,8 +17,17 @@ const DIALECTS: [(&str, &str); 1] = [dialect!("postgresql")];
 const NULL_DIALECT: &str = "null";
 
 /// The tables of a set, in an order in which they can be dropped with foreign keys between them.
-const TABLES: [&str; 9] =
-    ["history", "new_orders", "order_line", "orders", "customer", "district", "stock", "item", "warehouse"];
+const TABLES: [&str; 9] = [
+    "history",
+    "new_orders",
+    "order_line",
+    "orders",
+    "customer",
+    "district",
+    "stock",
+    "item",
+    "warehouse",
+];
 
 /// The SQL text of one dialect.
 #[derive(Clone, Copy, Debug)]
@@ -31,20 +40,34 @@ impl Dialect {
         if name == NULL_DIALECT {
             return Ok(Dialect { text: DIALECTS[0].1 });
         }
-        DIALECTS.iter().find(|(known, _)| *known == name).map(|(_, text)| Dialect { text }).ok_or_else(|| {
-            let known: Vec<&str> = DIALECTS.iter().map(|(known, _)| *known).collect();
-            format!("tpcc: no schema for the dialect {name:?}; there is one for {}", known.join(", "))
-        })
+        DIALECTS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, text)| Dialect { text })
+            .ok_or_else(|| {
+                let known: Vec<&str> = DIALECTS.iter().map(|(known, _)| *known).collect();
+                format!(
+                    "tpcc: no schema for the dialect {name:?}; there is one for {}",
+                    known.join(", ")
+                )
+            })
     }
 
     /// The statements of a section, without comments and final semicolons.
     fn section(self, name: &str) -> Vec<String> {
         let header = format!("-- section: {name}");
         let lines = self.text.lines().skip_while(|line| *line != header).skip(1);
-        let body: Vec<&str> =
-            lines.take_while(|line| !line.starts_with("-- section: ")).filter(|line| !line.starts_with("--")).collect();
+        let body: Vec<&str> = lines
+            .take_while(|line| !line.starts_with("-- section: "))
+            .filter(|line| !line.starts_with("--"))
+            .collect();
         let joined = body.join("\n");
-        joined.split(';').map(str::trim).filter(|statement| !statement.is_empty()).map(String::from).collect()
+        joined
+            .split(';')
+            .map(str::trim)
+            .filter(|statement| !statement.is_empty())
+            .map(String::from)
+            .collect()
     }
 
     /// Begins a transaction at an isolation level.
@@ -76,6 +99,10 @@ impl Dialect {
             .iter()
             .flat_map(|suffix| TABLES.iter().map(move |table| format!("{table}{suffix}")))
             .collect();
-        Schema { create: per_set("create").join(";\n"), finish, tables }
+        Schema {
+            create: per_set("create").join(";\n"),
+            finish,
+            tables,
+        }
     }
 }
