@@ -78,7 +78,8 @@ fn loaded(workload: &Tpcc, task: &LoadTask) -> HashMap<String, Vec<u8>> {
 
 #[test]
 fn options_out_of_range_are_refused_with_what_was_got_and_what_is_allowed() {
-    let refusals: [(u32, &[(&str, &str)], &str); 8] = [
+    type Refusal = (u32, &'static [(&'static str, &'static str)], &'static str);
+    let refusals: [Refusal; 8] = [
         (0, &[], "1 to 100000, but got 0"),
         (100_001, &[], "but got 100001"),
         (
