@@ -28,6 +28,7 @@ class Doubt(enum.StrEnum):
     SAMPLES_MISSING = "samples_missing"
     INTERRUPTED = "interrupted"
     SHORT = "short"
+    DATASET_NOT_RESET = "dataset_not_reset"
 
     @property
     def grave(self) -> bool:
