@@ -35,6 +35,7 @@ pub struct Tpcc {
     options: Options,
     seed: u64,
     begin: String,
+    rows_made_up: bool,
     schema: Schema,
 }
 
@@ -51,6 +52,7 @@ impl Workload for Tpcc {
             options,
             seed: settings.seed,
             begin,
+            rows_made_up: settings.dialect == schema::NULL_DIALECT,
             schema,
         })
     }
@@ -84,6 +86,7 @@ impl Workload for Tpcc {
             set: input.set,
             w_id: input.w_id,
             d_id: input.d_id,
+            rows_made_up: self.rows_made_up,
         };
         session.simple(&self.begin).await?;
         match input.profile {

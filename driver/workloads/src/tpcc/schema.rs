@@ -14,7 +14,7 @@ macro_rules! dialect {
 const DIALECTS: [(&str, &str); 1] = [dialect!("postgresql")];
 
 /// The server inside the driver parses no SQL, so that any dialect does.
-const NULL_DIALECT: &str = "null";
+pub const NULL_DIALECT: &str = "null";
 
 /// The tables of a set, in an order in which they can be dropped with foreign keys between them.
 const TABLES: [&str; 9] = [
