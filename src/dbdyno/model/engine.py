@@ -69,7 +69,19 @@ class Recipe(Protocol):
         """Newest preferred first: the embedded default, then installed ones."""
         ...
 
-    def initialise(self, installation: Installation, data: Path, *, user: str, run_as: str | None) -> None: ...
+    def initialise(
+        self,
+        installation: Installation,
+        data: Path,
+        *,
+        user: str,
+        run_as: str | None,
+        password_file: Path | None = None,
+    ) -> None:
+        """Makes an empty server in `data` with the all-mighty `user` and a database of the same name. `run_as` is the
+        user of the operating system; raises `SandboxError` with the tool's words."""
+        ...
+
     def configure(self, data: Path, *, port: int, socket_dir: Path, assignment: Assignment) -> None:
         """Writes the whole configuration: ours (port, socket, logging) and the assignment. Replaces the last one."""
         ...
