@@ -46,6 +46,9 @@ class Plan(Record, frozen=True, kw_only=True):
     target: Target
     workload: WorkloadSpec | None = None
     threads: int = 1
+    """Connections."""
+    workers: int = 1
+    """Threads of the driver that share the connections."""
     seed: int = 1
     interval_s: float = 1.0
     phases: tuple[Phase, ...] = ()
