@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
+import click
 from rich.console import Console
 
 from dbdyno.model.home import Home, find_home
+from dbdyno.sandbox.targets import Resolved, permissions, resolve
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class SystemClock:
@@ -30,3 +36,35 @@ def home() -> Home:
 def console(*, stderr: bool = False) -> Console:
     """Words for people; honours NO_COLOR and pipes."""
     return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def say_note(note: str) -> None:
+    """What the machine could not give, said where it is not missed."""
+    console(stderr=True).print(f"[bold yellow]NOTE[/]: {_escaped(note)}")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", "\\[")
+
+
+def split_allow(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """`--allow load,tune` and `--allow load --allow tune` mean the same."""
+    words = tuple(word.strip() for part in value for word in part.split(",") if word.strip())
+    permissions(words)
+    return words
+
+
+def allow_option(function: F) -> F:
+    """The option `--allow`, for verbs that do more than read."""
+    return click.option(
+        "--allow",
+        multiple=True,
+        metavar="LIST",
+        callback=split_allow,
+        help="What may be done to a server that is not a sandbox: load, tune, crash (separated by commas).",
+    )(function)
+
+
+def find_target(text: str, allow: Iterable[str] = ()) -> Resolved:
+    """The server that TARGET means. A sandbox that does not exist is made; use `.serving()` to have it run."""
+    return resolve(text, home=home(), allow=allow, environment=os.environ, clock=SystemClock(), on_note=say_note)

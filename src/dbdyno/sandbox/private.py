@@ -125,11 +125,13 @@ class Sandbox:
                 if not self._state.keep or not self.running():
                     self.release()
 
-    def release(self) -> None:
-        """Stops the server, unmounts the disk, gives back what was taken from the machine."""
+    def release(self, mode: str = "fast") -> float:
+        """Stops the server, unmounts the disk, gives back what was taken from the machine. Returns the seconds that
+        the server took to stop."""
         with self._locked():
-            self.stop()
+            seconds = self.stop(mode)
             self._detach()
+            return seconds
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:

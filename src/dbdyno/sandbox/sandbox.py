@@ -265,26 +265,27 @@ def _summary(home: Home, name: str, clock: Clock) -> SandboxSummary:
         sandbox = open_sandbox(home, None, name, clock=clock)
     except (SandboxError, UsageError) as error:
         return SandboxSummary(name=name, status="broken", folder=str(folder), notes=(str(error).replace("\n", " "),))
-    record, options = sandbox.record, sandbox.record.options
-    read, write = options.iops_read, options.iops_write
-    limit = (
-        f", {read} IOPS"
-        if read and read == write
-        else f", {read or '∞'}r/{write or '∞'}w IOPS"
-        if read or write
-        else ""
-    )
+    record = sandbox.record
     return SandboxSummary(
         name=name,
         engine=record.engine,
         status="running" if sandbox.running() else "stopped",
         version=record.installation.version_text,
-        disk=f"{options.disk}{limit}",
+        disk=disk_words(record.options),
         bytes=used_bytes(folder),
         url=sandbox.url if sandbox.running() else "",
         folder=str(folder),
         notes=record.notes,
     )
+
+
+def disk_words(options: SandboxOptions) -> str:
+    """The disk in a few words: `xfs, 3000 IOPS`."""
+    read, write = options.iops_read, options.iops_write
+    if read and read == write:
+        return f"{options.disk}, {read} IOPS"
+    limits_of = [f"{limit} {what}/s" for limit, what in ((read, "reads"), (write, "writes")) if limit]
+    return ", ".join([str(options.disk), *limits_of])
 
 
 def used_bytes(folder: Path) -> int:

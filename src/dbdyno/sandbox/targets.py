@@ -92,11 +92,12 @@ def resolve(
         return _server(text, allowed, environment)
     if text.endswith(".toml") or Path(text).is_file():
         return _file(Path(text), allowed, environment, lambda url: _sandbox(url, home, clock, on_note))
-    schemes = ", ".join(f"{engine.schemes[0]}://user@host/database" for engine in engines().values())
+    urls = ", ".join(f"{engine.schemes[0]}://user@host/database" for engine in engines().values())
+    sandboxes = ", ".join(SCHEME + name for name in sorted(engines()))
     raise UsageError(
         "This names no server.",
         found=repr(text),
-        todo=f"give a URL ({schemes}), a sandbox ({SCHEME}{next(iter(sorted(engines())), '')}), or a target file (*.toml)",
+        todo=f"give a URL ({urls}), a sandbox ({sandboxes}), or a target file (*.toml)",
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 from collections.abc import Iterable, Sequence
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
@@ -126,7 +126,7 @@ class PostgreSQLSession:
         try:
             with self._connection.cursor() as cursor:
                 # The text is a probe file of ours; without parameters, a `%` in it stands for itself.
-                cursor.execute(cast("LiteralString", probe.query))
+                cursor.execute(probe.query)
                 names = [column.name for column in cursor.description or ()]
                 rows = cursor.fetchall()
         except psycopg.Error as error:
