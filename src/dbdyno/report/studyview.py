@@ -1,0 +1,387 @@
+"""The view of a tuning study: a pure function of its folder. What is missing becomes a sentence, never an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dbdyno.model.errors import RecordError
+from dbdyno.model.trial import Comparison, StudyOutcome, StudyPlan, Trial, TrialKind, TrialStatus
+from dbdyno.report import arms, contract, figures, links, methods, overlay
+from dbdyno.report.shapes import (
+    Answer,
+    Arm,
+    Effect,
+    KnobRow,
+    Note,
+    Pair,
+    Pairs,
+    Row,
+    StudyView,
+    TrialRow,
+)
+from dbdyno.report.words import environment_rows, shell, workload_words
+from dbdyno.run.record import open_run
+from dbdyno.tune.store import StudyRecord, open_study
+
+LESS = " (less is better)"
+_FIGURES = {
+    "tps_charged": "throughput, deferred writes charged",
+    "tps": "throughput",
+    "rate_p99_ms": "99th percentile at a fixed rate" + LESS,
+    "p99_ms": "99th percentile under full load" + LESS,
+    "write_bytes_per_transaction": "bytes written per transaction" + LESS,
+}
+
+
+def figure_words(figure: str) -> str:
+    return _FIGURES.get(figure, figure.replace("_", " "))
+
+
+def view_study(path: Path, base: Path | None = None) -> StudyView:
+    """Reads a study folder. `base` is the folder that links are relative to (the study's own by default).
+
+    Raises `RecordError` when the folder is not a study at all.
+    """
+    record = open_study(path)
+    plan, trials, outcome = record.plan, list(record.trials), record.outcome
+    found = arms.arms(trials, outcome)
+    palette = {one.name: one.color for one in found}
+    configuration, statements = _winner_text(path, outcome)
+    charts, charts_says, overlaid = overlay.overlay(path, trials, outcome)
+    gone = _gone(trials, outcome, configuration)
+    if not charts:
+        gone["charts"] = overlaid
+    return StudyView(
+        name=plan.name,
+        title=f"Tuning {plan.target.label} for {workload_words(plan.workload)}",
+        status=outcome.status if outcome is not None else "interrupted",
+        subtitle=_subtitle(plan, trials),
+        answer=answer(plan, trials, outcome, found),
+        checks=contract.checks(plan, outcome, trials),
+        doubts=_doubts(path, trials, outcome),
+        gone=gone,
+        arms=found,
+        bars=arms.bar_cards(found),
+        debts=arms.debt_table(found),
+        effects=_effects(outcome, palette),
+        pairs=_pairs(trials, palette),
+        trials=_trial_rows(trials, path, base or path, {name: color for name, color in palette.items()}),
+        trials_says=_trials_says(trials),
+        knobs=_knobs(trials, outcome, found),
+        configuration=configuration,
+        statements=statements,
+        charts=charts,
+        charts_says=charts_says,
+        noise=_noise_rows(outcome, trials),
+        noise_says=_noise_says(outcome, trials),
+        contract=contract.rows(plan),
+        environment=_environment(record, path, trials),
+        caveats=methods.study_caveats(plan, trials, outcome),
+        methods=methods.study_methods(plan),
+        links=links.study_links(path, base or path, [one for trial in trials for one in trial.runs]),
+        command=shell(plan.command),
+    )
+
+
+def _subtitle(plan: StudyPlan, trials: Sequence[Trial]) -> list[str]:
+    spent = sum(one.seconds for one in trials)
+    return [
+        f"{len(trials)} trials",
+        f"{figures.seconds(spent)} of measuring",
+        f"{plan.threads} connections",
+        f"seed {plan.seed}",
+        f"sampler {plan.sampler}",
+    ]
+
+
+def main_comparison(outcome: StudyOutcome | None) -> Comparison | None:
+    """Winner over the server's default by charged throughput, else by any throughput."""
+    found = outcome.comparisons if outcome is not None else ()
+    for figure in ("tps_charged", "tps"):
+        mine = [one for one in found if one.figure == figure and one.b == arms.WINNER]
+        if mine:
+            return next((one for one in mine if one.a == "default"), mine[0])
+    return None
+
+
+def answer(plan: StudyPlan, trials: Sequence[Trial], outcome: StudyOutcome | None, found: Sequence[Arm]) -> Answer:
+    """One sentence that stands by itself."""
+    main = main_comparison(outcome)
+    if main is None:
+        return _unconfirmed(trials, found)
+    interval = f"{main.confidence * 100:.0f} % interval {figures.plain_ratio(main.low)} … {figures.plain_ratio(main.high)}"
+    pairs = f"{main.pairs} interleaved {'pair' if main.pairs == 1 else 'pairs'}"
+    if main.verdict == "faster":
+        says = f"The tuned configuration makes {figures.ratio(main.ratio)} as many transactions per second as {_the(main.a)}"
+    elif main.verdict == "slower":
+        says = f"The tuned configuration is slower than {_the(main.a)}: it makes {figures.ratio(main.ratio)} as many transactions per second"
+    else:
+        says = f"No difference in throughput between the tuned configuration and {_the(main.a)} was shown"
+    tail = contract.summary(plan, outcome, trials)
+    also = [_also(one) for one in (outcome.comparisons if outcome else ()) if one is not main and one.b == arms.WINNER]
+    return Answer(
+        verdict=main.verdict,
+        says=f"{says} ({interval}, {pairs}). {tail}",
+        also=also,
+        big=figures.plain_ratio(main.ratio) + figures.HARD + "×",
+        interval=interval,
+    )
+
+
+def _the(name: str) -> str:
+    return "the default" if name == "default" else f"the configuration “{name}”"
+
+
+def _also(one: Comparison) -> str:
+    ends = f"{figures.plain_ratio(one.low)} … {figures.plain_ratio(one.high)}"
+    name = figure_words(one.figure).removesuffix(LESS)
+    verdict = {"faster": "better", "slower": "worse"}.get(one.verdict, one.verdict)
+    return f"Against {_the(one.a)}, {name}: {figures.ratio(one.ratio)} ({ends}), {verdict}."
+
+
+def _unconfirmed(trials: Sequence[Trial], found: Sequence[Arm]) -> Answer:
+    if not trials:
+        return Answer(verdict="unknown", says="No trial has been recorded in this study, so there is no answer yet.")
+    says = f"Not confirmed: the study stopped after {len(trials)} trials, before its interleaved pairs were complete."
+    best = next((one for one in found if one.color == 1), None)
+    base = next((one for one in found if one.name == "default"), None)
+    also = []
+    if best and base and best.tps_charged and base.tps_charged:
+        times = figures.ratio(best.tps_charged / base.tps_charged)
+        also.append(
+            f"The best configuration so far made {times} as many charged transactions per second as the default, "
+            "each measured alone. That is a hint; the best of many trials looks better than it is."
+        )
+    return Answer(verdict="unknown", says=says, also=also)
+
+
+def _winner_text(path: Path, outcome: StudyOutcome | None) -> tuple[str, str]:
+    """The files if they are there, else the same text from the outcome."""
+    texts = []
+    for name, otherwise in (
+        ("winner.conf", outcome.configuration_file if outcome else ""),
+        ("winner.sql", "\n".join(outcome.statements) if outcome else ""),
+    ):
+        file = path / name
+        texts.append(file.read_text("utf-8", "replace") if file.is_file() else otherwise)
+    return texts[0].strip("\n"), texts[1].strip("\n")
+
+
+def _gone(trials: Sequence[Trial], outcome: StudyOutcome | None, configuration: str) -> dict[str, str]:
+    gone: dict[str, str] = {}
+    if outcome is None:
+        gone["outcome"] = "The study has no outcome: it was cut off or still runs. What follows is what was recorded."
+    if not trials:
+        gone["trials"] = "No trial was recorded."
+    if outcome is None or not outcome.comparisons:
+        gone["confirmation"] = "There was no confirmation: no pairs of runs were compared, so no ratio is claimed."
+    if not configuration and not (outcome and outcome.winner):
+        gone["winner"] = "No winner was chosen, so there is no configuration to copy."
+    if outcome is None or not outcome.contributions:
+        gone["contributions"] = "The contribution of each line was not measured."
+    return gone
+
+
+def _doubts(path: Path, trials: Sequence[Trial], outcome: StudyOutcome | None) -> list[Note]:
+    """Doubts of what the answer rests on first (confirmation), then what the search had to throw away."""
+    notes: list[Note] = []
+    if outcome is not None and outcome.error:
+        notes.append(Note(says=outcome.error, kind="error", grave=True))
+    seen: dict[str, Note] = {}
+    for trial in trials:
+        if trial.kind != TrialKind.CONFIRM:
+            continue
+        for doubt in trial.doubts:
+            before = seen.get(doubt.doubt)
+            seen[doubt.doubt] = Note(
+                says=doubt.says if before is None else before.says,
+                kind=str(doubt.doubt),
+                helps=doubt.helps,
+                grave=doubt.doubt.grave,
+                times=1 if before is None else before.times + 1,
+            )
+    notes += sorted(seen.values(), key=lambda note: not note.grave)
+    doubted = sum(1 for one in trials if one.status == TrialStatus.DOUBTED)
+    failed = sum(1 for one in trials if one.status == TrialStatus.FAILED)
+    if doubted:
+        notes.append(Note(says=f"{doubted} of {len(trials)} trials were doubted and not believed.", kind="doubted"))
+    if failed:
+        notes.append(Note(says=f"{failed} of {len(trials)} trials failed; the reasons are in the list of trials.", kind="failed"))
+    lost = [run for trial in trials for run in trial.runs[:1] if not (path / run).is_dir()]
+    if lost:
+        notes.append(
+            Note(says=f"{len(lost)} run folders are not there any more; their figures come from the list of trials.", kind="lost")
+        )
+    return notes
+
+
+def _effects(outcome: StudyOutcome | None, palette: dict[str, int]) -> list[Effect]:
+    return [
+        Effect(
+            label=f"{one.b} over {one.a}",
+            figure=figure_words(one.figure),
+            verdict=one.verdict,
+            ratio=one.ratio,
+            low=one.low,
+            high=one.high,
+            ratios=list(one.ratios),
+            color=1 if one.figure.startswith("tps") else 4,
+            confidence=one.confidence,
+        )
+        for one in (outcome.comparisons if outcome is not None else ())
+    ]
+
+
+def _pairs(trials: Sequence[Trial], palette: dict[str, int]) -> list[Pairs]:
+    """Confirmation runs paired in order."""
+    confirmed = [one for one in trials if one.kind == TrialKind.CONFIRM and one.status != TrialStatus.FAILED]
+    winners = [one for one in confirmed if one.name == arms.WINNER]
+    groups = []
+    for name in arms.names_in_order(confirmed):
+        others = [one for one in confirmed if one.name == name]
+        both = [
+            Pair(a=a.tps_charged, b=b.tps_charged)
+            for a, b in zip(others, winners, strict=False)
+            if a.tps_charged is not None and b.tps_charged is not None
+        ]
+        if name != arms.WINNER and both:
+            groups.append(Pairs(a=name, b=arms.WINNER, color=palette.get(name, 0), pairs=both))
+    return groups
+
+
+def _trial_rows(trials: Sequence[Trial], path: Path, base: Path, palette: dict[str, int]) -> list[TrialRow]:
+    rows: list[TrialRow] = []
+    best: float | None = None
+    for trial in trials:
+        searched = trial.kind in (TrialKind.BASELINE, TrialKind.SEARCH)
+        if searched and trial in believed_set(trial) and trial.score is not None:
+            best = trial.score if best is None else max(best, trial.score)
+        words = [f"trial {trial.number}, {trial.kind}{f' ({trial.name})' if trial.name else ''}"]
+        words.append(f"{figures.number(trial.score)} tps charged" if trial.score is not None else "no score")
+        if trial.status in (TrialStatus.FAILED, TrialStatus.DOUBTED):
+            words.append(f"{trial.status}: {trial.error or '; '.join(note.says for note in trial.doubts) or trial.says}"[:400])
+        elif trial.says:
+            words.append(trial.says[:400])
+        run = trial.runs[0] if trial.runs else ""
+        rows.append(
+            TrialRow(
+                number=trial.number,
+                kind=str(trial.kind),
+                status=str(trial.status),
+                name=trial.name,
+                score=trial.score,
+                best=best if searched or trial.kind in (TrialKind.ANCHOR, TrialKind.REPEAT) else None,
+                seconds=trial.seconds,
+                says="\n".join(words),
+                color=_trial_color(trial, palette),
+                href=links.relative(path / run, base) if run and (path / run).is_dir() else "",
+            )
+        )
+    return rows
+
+
+def believed_set(trial: Trial) -> list[Trial]:
+    return arms.believed([trial])
+
+
+def _trial_color(trial: Trial, palette: dict[str, int]) -> int:
+    if trial.kind in (TrialKind.BASELINE, TrialKind.CONFIRM) and trial.name in palette:
+        return palette[trial.name]
+    return {TrialKind.ANCHOR: 0, TrialKind.ABLATION: 4}.get(trial.kind, 5)
+
+
+def _trials_says(trials: Sequence[Trial]) -> str:
+    if not trials:
+        return ""
+    failed = sum(1 for one in trials if one.status == TrialStatus.FAILED)
+    best = arms.best_search(trials)
+    says = f"{len(trials)} trials, {failed} failed ({figures.percent(failed / len(trials))})."
+    if best is not None:
+        says += f" The best single trial is number {best.number} with {figures.number(best.score)} charged tps; single trials are not proof, pairs are."
+    return says
+
+
+def _knobs(trials: Sequence[Trial], outcome: StudyOutcome | None, found: Sequence[Arm]) -> list[KnobRow]:
+    """The winner against the server's default; before a winner is chosen, the best trial so far."""
+    base = next((one for one in trials if one.kind == TrialKind.BASELINE and one.name == "default"), None)
+    winner = dict(outcome.winner) if outcome is not None else {}
+    contributions = outcome.contributions if outcome is not None else {}
+    if not winner:
+        best = arms.best_search(trials)
+        winner = dict(best.assignment) if best is not None and best.kind == TrialKind.SEARCH else {}
+    rows = []
+    for name, before, after in arms.differences(dict(base.assignment) if base else {}, winner):
+        effect = None
+        if (measured := contributions.get(name)) and measured.get("ratio"):
+            effect = Effect(
+                label=name, figure="throughput", verdict=effect_words(measured), ratio=measured["ratio"],
+                low=measured.get("low"), high=measured.get("high"), color=effect_color(measured),
+            )  # fmt: skip
+        rows.append(KnobRow(name=name, before=before, after=after, effect=effect))
+    return sorted(rows, key=lambda row: -(row.effect.ratio if row.effect else 0.0))
+
+
+def effect_words(measured: dict[str, float]) -> str:
+    low, high = measured.get("low"), measured.get("high")
+    if low is None or high is None:
+        return "one measurement"
+    return "helps" if low > 1 else "harms" if high < 1 else "no effect shown"
+
+
+def effect_color(measured: dict[str, float]) -> int:
+    return {"helps": 1, "harms": 6}.get(effect_words(measured), 0)
+
+
+def _noise_rows(outcome: StudyOutcome | None, trials: Sequence[Trial]) -> list[Row]:
+    rows = []
+    for name, value in (outcome.noise if outcome is not None else {}).items():
+        shown = figures.number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+        if isinstance(value, float) and ("cv" in name or "drift" in name or "fraction" in name):
+            shown = figures.percent(value, signed="drift" in name)
+        rows.append(Row(name=name.replace("_", " "), value=shown))
+    variation = anchor_variation(trials)
+    if variation is not None and not any("anchor" in row.name for row in rows):
+        rows.append(Row(name="anchors, coefficient of variation", value=figures.percent(variation)))
+    return rows
+
+
+def anchor_variation(trials: Sequence[Trial]) -> float | None:
+    """Coefficient of variation of anchors' scores when at least two ran the same configuration."""
+    anchors = [one for one in arms.believed(trials) if one.kind == TrialKind.ANCHOR and one.score]
+    groups: dict[str, list[float]] = {}
+    for one in anchors:
+        groups.setdefault(repr(sorted(one.assignment.items())), []).append(one.score or 0.0)
+    spread, freedom = 0.0, 0
+    for scores in groups.values():
+        if len(scores) > 1:
+            mean = sum(scores) / len(scores)
+            spread += sum((score / mean - 1) ** 2 for score in scores)
+            freedom += len(scores) - 1
+    return (spread / freedom) ** 0.5 if freedom else None
+
+
+def _noise_says(outcome: StudyOutcome | None, trials: Sequence[Trial]) -> str:
+    variation = anchor_variation(trials)
+    if variation is None:
+        return "No configuration was measured often enough in the search to say how much the machine varies by itself."
+    return (
+        f"The same configuration, measured again and again during the search, varied by {figures.percent(variation)} "
+        "(standard deviation over mean). Differences of that size between single trials mean nothing."
+    )
+
+
+def _environment(record: StudyRecord, path: Path, trials: Sequence[Trial]) -> list[Row]:
+    """Facts of the first run that can still be read, and what the study says of the machine."""
+    rows = []
+    for name, value in (record.outcome.machine if record.outcome is not None else {}).items():
+        shown = figures.size(value) if name.endswith("bytes") and isinstance(value, int | float) else str(value)
+        rows.append(Row(name=f"machine.{name}", value=shown))
+    for trial in trials:
+        for run in trial.runs:
+            try:
+                facts = open_run(path / run).facts("before")
+            except RecordError:
+                continue
+            return rows + environment_rows(facts)
+    return rows

@@ -1,0 +1,72 @@
+"""Names, facts and commands as people read them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+from dbdyno.model.fact import Fact, Scalar
+from dbdyno.model.plan import WorkloadSpec
+from dbdyno.report import figures
+from dbdyno.report.shapes import Row
+
+SETTING_PREFIXES = ("setting.", "server.setting.", "settings.")
+
+
+def workload_words(workload: WorkloadSpec | None) -> str:
+    """`tpcc, scale 10`; the TPC-C-like one says that it is no audited result."""
+    if workload is None:
+        return "no load"
+    options = ", ".join(f"{name}={value}" for name, value in workload.options.items())
+    return f"{workload.name}, scale {workload.scale}" + (f", {options}" if options else "")
+
+
+def shell(command: Sequence[str]) -> str:
+    """A command line that can be pasted."""
+    return shlex.join(command)
+
+
+def scalar(value: Scalar, unit: str = "") -> str:
+    """A fact's value; whole numbers stay exact."""
+    if value is None:
+        return figures.NONE
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if unit in ("bytes", "B") and isinstance(value, int | float):
+        return figures.size(float(value))
+    if isinstance(value, int):
+        return figures.grouped(value) + (f"{figures.HARD}{unit}" if unit else "")
+    if isinstance(value, float):
+        return figures.quantity(value, unit)
+    return f"{value}{figures.HARD}{unit}" if unit else value
+
+
+def row_of(fact: Fact) -> Row:
+    unit = fact.unit or ("bytes" if fact.name.endswith("_bytes") else "")
+    return Row(
+        name=fact.name,
+        value="" if fact.unknown else scalar(fact.value, unit),
+        unknown=fact.unknown,
+        source=fact.source,
+    )
+
+
+def is_setting(fact: Fact) -> bool:
+    return fact.name.startswith(SETTING_PREFIXES)
+
+
+def environment_rows(facts: Iterable[Fact]) -> list[Row]:
+    """Machine and server; settings are listed apart."""
+    return [row_of(fact) for fact in facts if not is_setting(fact)]
+
+
+def setting_rows(facts: Iterable[Fact]) -> list[Row]:
+    """Settings under their own names."""
+    rows = []
+    for fact in facts:
+        if not is_setting(fact):
+            continue
+        prefix = next(one for one in SETTING_PREFIXES if fact.name.startswith(one))
+        row = row_of(fact)
+        rows.append(Row(name=fact.name[len(prefix) :], value=row.value, unknown=row.unknown, source=row.source))
+    return rows
