@@ -105,6 +105,8 @@ class PostgreSQLSession:
         self._target = target
         self._connection = connection
         self.version = connection.info.server_version
+        self._granted: set[str] = set()
+        self._limit_ms = QUESTION_TIMEOUT_MS
         self.version_text = connection.info.parameter_status("server_version") or str(self.version)
         self._limit(QUESTION_TIMEOUT_MS)
         self._run(sql.SQL("SET lock_timeout = {}").format(LOCK_TIMEOUT_MS), "set limits")
@@ -123,6 +125,10 @@ class PostgreSQLSession:
         return facts
 
     def ask(self, probe: Probe) -> tuple[dict[str, Scalar], ...]:
+        self._require(probe.privilege, probe.name)
+        # Nearly all probes have the same limit: one more round trip only when it changes.
+        if self._limit_ms != (limit_ms := int(probe.timeout_s * 1e3)):
+            self._limit(limit_ms)
         try:
             with self._connection.cursor() as cursor:
                 # The text is a probe file of ours; without parameters, a `%` in it stands for itself.
@@ -132,6 +138,19 @@ class PostgreSQLSession:
         except psycopg.Error as error:
             raise self._failed(f"ask probe {probe.name}", error) from None
         return tuple({name: _scalar(value) for name, value in zip(names, row, strict=True)} for row in rows)
+
+    def _require(self, privilege: str, name: str) -> None:
+        """Without it the server hides rows and columns of others instead of refusing: that must not read as calm."""
+        if not privilege or privilege in self._granted:
+            return
+        query = sql.SQL("SELECT pg_has_role(current_user, {}, 'USAGE')").format(privilege)
+        if not self._run(query, f"ask for the role {privilege}")[0][0]:
+            raise TargetError(
+                f"{self._target.label} does not show all that probe {name} asks for.",
+                found=f"{self._target.user} lacks the role {privilege}",
+                todo=f"GRANT {privilege} TO {self._target.user}",
+            )
+        self._granted.add(privilege)
 
     def settings(self) -> dict[str, Setting]:
         rows = self._run(
@@ -252,8 +271,13 @@ class PostgreSQLSession:
 
     def _limit(self, milliseconds: int) -> None:
         self._run(sql.SQL("SET statement_timeout = {}").format(milliseconds), "set limits")
+        self._limit_ms = milliseconds
 
     def _run(self, statement: sql.SQL | sql.Composed, to: str) -> list[tuple[Any, ...]]:
+        if self._limit_ms < QUESTION_TIMEOUT_MS:
+            # A probe's short limit was the last one; this recurs once at most.
+            self._limit_ms = QUESTION_TIMEOUT_MS
+            self._limit(QUESTION_TIMEOUT_MS)
         try:
             with self._connection.cursor() as cursor:
                 cursor.execute(statement)
