@@ -197,6 +197,12 @@ impl Recorder {
             .push((ended_ns, std::mem::replace(&mut self.current, Tally::new(0))));
     }
 
+    /// Some interval was closed since the last `take_closed`.
+    #[inline]
+    pub fn has_closed(&self) -> bool {
+        !self.closed.is_empty()
+    }
+
     /// Intervals closed since the last call: when each ended, and what it held.
     pub fn take_closed(&mut self) -> Vec<(u64, Tally)> {
         std::mem::take(&mut self.closed)

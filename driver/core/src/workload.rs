@@ -84,6 +84,11 @@ pub trait Workload: Sized {
     /// Runs it, begin and commit included. On failure the driver rolls back.
     async fn run<S: Session>(&self, input: &Self::Input, session: &mut S) -> Result<Outcome, Failure>;
 
+    /// Names of the options that shape the dataset: run and load must agree on them and may differ in the others.
+    /// `None`: on all.
+    fn dataset_options() -> Option<&'static [&'static str]> {
+        None
+    }
     fn schema(&self) -> Schema;
     fn load_unit(&self) -> &'static str;
     fn load_tasks(&self) -> Vec<LoadTask>;

@@ -1,0 +1,327 @@
+//! A worker thread: an executor, its share of the connections, and the phases that the coordinator asks for.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use dyno_core::clock::SystemClock;
+use dyno_core::event::{ErrorEvent, Gauges};
+use dyno_core::plan::{self, Mode, Plan};
+use dyno_core::recorder::{Recorder, Tally};
+use dyno_core::rng::Rng;
+use dyno_core::schedule::{ArrivalQueue, arrivals};
+use dyno_core::workload::{Settings, Workload};
+use dyno_wire::{Runtime as _, Wire};
+
+use crate::client::{Connector, Gate, Phase, Slot};
+use crate::executor::{Executor, Step, Task};
+use crate::failure;
+use crate::stop::{Reason, Stop};
+use crate::usage::Usage;
+
+/// After an interruption, transactions under way get this long.
+const INTERRUPT_GRACE_NS: u64 = 5_000_000_000;
+/// Random streams above all connections' belong to schedules and backoff.
+const SCHEDULE_STREAMS: u64 = 1 << 32;
+const BACKOFF_STREAMS: u64 = 1 << 33;
+
+/// What the threads of a driver share.
+#[derive(Clone)]
+pub struct Shared {
+    pub plan: Arc<Plan>,
+    pub settings: Settings,
+    pub stop: Arc<Stop>,
+    pub clock: SystemClock,
+    pub origin_ns: u64,
+}
+
+/// What the coordinator asks of a worker.
+pub struct StartPhase {
+    pub phase: plan::Phase,
+    pub start_ns: u64,
+}
+
+/// What a worker tells the coordinator.
+pub enum Message {
+    Connected,
+    Interval {
+        worker: u32,
+        ended_ns: u64,
+        tally: Tally,
+        gauges: Gauges,
+    },
+    PhaseEnd {
+        worker: u32,
+        usage: Usage,
+    },
+    Failed(ErrorEvent),
+}
+
+/// The part of `total` that worker `index` of `count` gets.
+fn share(total: u64, index: u32, count: u32) -> u64 {
+    total / u64::from(count) + u64::from(u64::from(index) < total % u64::from(count))
+}
+
+/// The body of a worker thread.
+pub fn work<W: Workload, C: Wire>(shared: &Shared, index: u32, phases: Receiver<StartPhase>, tell: &Sender<Message>) {
+    let worker = Worker { shared, index, tell };
+    if let Err(error) = worker.work::<W, C>(phases) {
+        shared.stop.raise(Reason::Failure);
+        // A coordinator that is gone has nothing to hear.
+        let _ = tell.send(Message::Failed(error));
+    }
+}
+
+struct Worker<'a> {
+    shared: &'a Shared,
+    index: u32,
+    tell: &'a Sender<Message>,
+}
+
+impl Worker<'_> {
+    fn work<W: Workload, C: Wire>(&self, phases: Receiver<StartPhase>) -> Result<(), ErrorEvent> {
+        let Shared {
+            plan,
+            settings,
+            stop,
+            clock,
+            origin_ns,
+        } = self.shared;
+        let workload = W::new(settings).map_err(|message| failure::own("plan", message, ""))?;
+        let executor = Executor::new(*clock, *origin_ns, stop).map_err(|error| failure::io("epoll", &error))?;
+        let connector = Connector {
+            plan,
+            statements: workload.statements().into(),
+            executor: Rc::new(executor),
+            stop,
+        };
+        let mut slots: Vec<Slot<W, C>> = (self.index..plan.threads)
+            .step_by(plan.workers as usize)
+            .map(|number| Slot {
+                client: workload.client(number, plan.threads),
+                wire: None,
+                rng: Rng::new(plan.seed, BACKOFF_STREAMS + u64::from(number)),
+            })
+            .collect();
+        self.connect(&connector, &mut slots)?;
+        let _ = self.tell.send(Message::Connected);
+        for start in phases {
+            self.phase(&connector, &workload, &mut slots, &start)?;
+        }
+        for wire in slots.iter_mut().filter_map(|slot| slot.wire.as_mut()) {
+            wire.close();
+        }
+        Ok(())
+    }
+
+    fn connect<W: Workload, C: Wire>(
+        &self,
+        connector: &Connector<'_>,
+        slots: &mut [Slot<W, C>],
+    ) -> Result<(), ErrorEvent> {
+        let first_error = RefCell::new(None);
+        let connect = |slot| connect_slot(connector, slot, &first_error);
+        let mut tasks: Vec<Option<Task<'_>>> = slots
+            .iter_mut()
+            .map(|slot| Some(Box::pin(connect(slot)) as Task<'_>))
+            .collect();
+        let step = |_| Step {
+            deadline_ns: None,
+            abandon: self.shared.stop.is_raised(),
+        };
+        connector
+            .executor
+            .run(&mut tasks, step)
+            .map_err(|error| failure::io("epoll", &error))?;
+        drop(tasks);
+        first_error.into_inner().map_or(Ok(()), Err)
+    }
+
+    fn phase<W: Workload, C: Wire>(
+        &self,
+        connector: &Connector<'_>,
+        workload: &W,
+        slots: &mut [Slot<W, C>],
+        start: &StartPhase,
+    ) -> Result<(), ErrorEvent> {
+        let before = Usage::of_this_thread();
+        let phase = self.prepare(connector, workload, start);
+        let phase = &phase;
+        let mut tasks: Vec<Option<Task<'_>>> = slots
+            .iter_mut()
+            .map(|slot| Some(Box::pin(phase.connection(slot)) as Task<'_>))
+            .collect();
+        let abandoned = Cell::new(false);
+        let mut limit_ns = phase.end_ns.saturating_add((self.shared.plan.drain_s * 1e9) as u64);
+        let result = connector.executor.run(&mut tasks, |now_ns| {
+            if self.shared.stop.is_raised() {
+                limit_ns = limit_ns.min(now_ns.saturating_add(INTERRUPT_GRACE_NS));
+            }
+            abandoned.set(now_ns >= limit_ns);
+            self.step(phase, now_ns, limit_ns)
+        });
+        drop(tasks);
+        result.map_err(|error| failure::io("epoll", &error))?;
+        self.finish(phase, start, before);
+        if abandoned.get() && !self.shared.stop.is_raised() {
+            return Err(failure::own(
+                "io",
+                format!(
+                    "{} transactions were still unanswered {} s after phase {:?}",
+                    phase.in_flight.get(),
+                    self.shared.plan.drain_s,
+                    start.phase.name
+                ),
+                "See the server's log; drain_s in the plan sets how long the driver waits.",
+            ));
+        }
+        phase.error.borrow_mut().take().map_or(Ok(()), Err)
+    }
+
+    fn prepare<'a, W: Workload>(
+        &self,
+        connector: &'a Connector<'a>,
+        workload: &'a W,
+        start: &StartPhase,
+    ) -> Phase<'a, W> {
+        let plan = &self.shared.plan;
+        let StartPhase { phase, start_ns } = start;
+        let end_ns = match phase.time_s {
+            0.0 => u64::MAX,
+            time_s => start_ns + (time_s * 1e9) as u64,
+        };
+        let events = if phase.events == 0 {
+            u64::MAX
+        } else {
+            share(phase.events, self.index, plan.workers)
+        };
+        let workers = f64::from(plan.workers);
+        let gate = (phase.mode == Mode::Open).then(|| {
+            let rng = Rng::new(plan.seed, SCHEDULE_STREAMS + u64::from(self.index));
+            let offset = f64::from(self.index) / workers;
+            let shape =
+                arrivals(&phase.arrivals, phase.rate_per_s / workers, offset, rng).expect("the plan was validated");
+            let limit = share(plan.backlog_max, self.index, plan.workers) as usize;
+            RefCell::new(Gate {
+                queue: ArrivalQueue::new(shape, *start_ns, end_ns, events, limit),
+                idle: Vec::new(),
+            })
+        });
+        let interval_ns = (plan.interval_s * 1e9) as u64;
+        Phase {
+            connector,
+            workload,
+            recorder: RefCell::new(Recorder::new(
+                workload.transaction_types().len(),
+                *start_ns,
+                interval_ns,
+                end_ns,
+            )),
+            gate,
+            start_ns: *start_ns,
+            end_ns,
+            events_left: Cell::new(events),
+            in_flight: Cell::new(0),
+            done_ns_last: Cell::new(*start_ns),
+            error: RefCell::new(None),
+        }
+    }
+
+    /// Between two waits: close intervals, hand arrivals to idle connections, say when to look again.
+    #[inline]
+    fn step<W: Workload>(&self, phase: &Phase<'_, W>, now_ns: u64, limit_ns: u64) -> Step {
+        let mut deadline_ns = limit_ns;
+        {
+            let mut recorder = phase.recorder.borrow_mut();
+            recorder.advance(now_ns);
+            deadline_ns = deadline_ns.min(recorder.boundary_ns());
+        }
+        self.tell_closed(phase);
+        if let Some(gate) = &phase.gate {
+            let gate = &mut *gate.borrow_mut();
+            gate.queue.advance(now_ns);
+            let over = now_ns >= phase.end_ns || gate.queue.is_over();
+            let wake = if over {
+                gate.idle.len()
+            } else {
+                gate.idle.len().min(gate.queue.backlog() as usize)
+            };
+            for index in gate.idle.drain(..wake) {
+                phase.connector.executor.wake(index);
+            }
+            deadline_ns = deadline_ns.min(gate.queue.next_ns().unwrap_or(u64::MAX));
+            if !gate.idle.is_empty() {
+                deadline_ns = deadline_ns.min(phase.end_ns);
+            }
+        }
+        Step {
+            deadline_ns: Some(deadline_ns),
+            abandon: now_ns >= limit_ns,
+        }
+    }
+
+    fn gauges<W: Workload>(phase: &Phase<'_, W>) -> Gauges {
+        let mut gauges = Gauges {
+            in_flight: phase.in_flight.get(),
+            ..Gauges::default()
+        };
+        if let Some(gate) = &phase.gate {
+            let queue = &gate.borrow().queue;
+            gauges.backlog = queue.backlog();
+            gauges.backlog_max = queue.backlog_max();
+            gauges.dropped = queue.dropped();
+        }
+        gauges
+    }
+
+    fn tell_closed<W: Workload>(&self, phase: &Phase<'_, W>) {
+        if !phase.recorder.borrow().has_closed() {
+            return;
+        }
+        let gauges = Self::gauges(phase);
+        for (ended_ns, tally) in phase.recorder.borrow_mut().take_closed() {
+            let _ = self.tell.send(Message::Interval {
+                worker: self.index,
+                ended_ns,
+                tally,
+                gauges,
+            });
+        }
+    }
+
+    fn finish<W: Workload>(&self, phase: &Phase<'_, W>, start: &StartPhase, before: Usage) {
+        let now_ns = phase.connector.executor.now_ns();
+        // A phase that was to last some time ends then or with its last transaction; others end with the latter.
+        let planned_ns = if start.phase.time_s > 0.0 && start.phase.events == 0 {
+            phase.end_ns
+        } else {
+            0
+        };
+        let ended_ns = if self.shared.stop.is_raised() {
+            now_ns
+        } else {
+            phase.done_ns_last.get().max(planned_ns)
+        };
+        phase.recorder.borrow_mut().finish(ended_ns);
+        self.tell_closed(phase);
+        let usage = Usage::of_this_thread().since(before);
+        let _ = self.tell.send(Message::PhaseEnd {
+            worker: self.index,
+            usage,
+        });
+    }
+}
+
+async fn connect_slot<W: Workload, C: Wire>(
+    connector: &Connector<'_>,
+    slot: &mut Slot<W, C>,
+    first_error: &RefCell<Option<ErrorEvent>>,
+) {
+    match connector.connect().await {
+        Ok(wire) => slot.wire = Some(wire),
+        Err(error) => {
+            first_error.borrow_mut().get_or_insert_with(|| failure::connect(&error));
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Opening a connection: startup, authentication, preparing the workload's statements.
+
+use std::io;
+use std::rc::Rc;
+
+use dyno_core::plan::Target;
+use dyno_core::session::{Failure, ServerError, Statement};
+
+use super::auth::{Scram, md5_answer};
+use super::message::{Prepared, message, parse, server_error, sized, sync, text};
+use super::{Connection, RECEIVE_BYTES, Rows};
+use crate::socket::Socket;
+use crate::{ConnectError, Runtime};
+
+/// Statements prepared in one round trip: few enough that neither side's socket buffer fills up.
+const PREPARE_BATCH: usize = 32;
+const PROTOCOL_3_0: u32 = 196_608;
+
+fn refused(class: &'static str, code: &str, message: String, hint: &str, transient: bool) -> ConnectError {
+    let error = ServerError {
+        code: code.into(),
+        message,
+        hint: hint.into(),
+        ..ServerError::default()
+    };
+    ConnectError {
+        class,
+        error,
+        transient,
+    }
+}
+
+fn unreachable(target: &Target, place: &str, error: &io::Error) -> ConnectError {
+    let message = format!("no connection to {target:?} at {place}: {error}");
+    refused(
+        "connect",
+        "",
+        message,
+        "Is the server running, and are host and port right?",
+        true,
+    )
+}
+
+fn from_server(error: ServerError) -> ConnectError {
+    let class = match super::error_class(&error.code) {
+        "auth" => "auth",
+        _ => "connect",
+    };
+    // Starting up or shutting down, and all connections taken: both pass.
+    let transient = error.code.starts_with("57P") || error.code == "53300";
+    ConnectError {
+        class,
+        error,
+        transient,
+    }
+}
+
+fn from_failure(failure: Failure) -> ConnectError {
+    match failure {
+        Failure::Lost(message) => refused("connect", "", message, "Does this port speak the right protocol?", true),
+        Failure::Retry(error) | Failure::Fatal(error) => from_server(error),
+    }
+}
+
+async fn open(target: &Target, runtime: Rc<dyn Runtime>) -> Result<Socket, ConnectError> {
+    let port = if target.port == 0 { super::PORT } else { target.port };
+    if target.host.starts_with('\0') {
+        let error = |error| unreachable(target, "the null server", &error);
+        return Socket::connect_unix(target.host.as_bytes(), runtime).map_err(error);
+    }
+    if target.host.starts_with('/') {
+        let path = format!("{}/.s.PGSQL.{port}", target.host.trim_end_matches('/'));
+        return Socket::connect_unix(path.as_bytes(), runtime).map_err(|error| unreachable(target, &path, &error));
+    }
+    let host = if target.host.is_empty() {
+        "localhost"
+    } else {
+        &target.host
+    };
+    Socket::connect_tcp(host, port, runtime)
+        .await
+        .map_err(|error| unreachable(target, &format!("{host}:{port}"), &error))
+}
+
+/// Opens a connection, authenticates and prepares `statements`.
+pub async fn connect(
+    target: &Target,
+    statements: &[Statement],
+    runtime: Rc<dyn Runtime>,
+) -> Result<Connection, ConnectError> {
+    let entropy = runtime.entropy();
+    let mut connection = Connection {
+        socket: open(target, runtime).await?,
+        out: Vec::with_capacity(1024),
+        input: vec![0; RECEIVE_BYTES],
+        start: 0,
+        end: 0,
+        skip: 0,
+        statements: statements
+            .iter()
+            .enumerate()
+            .map(|(index, one)| Prepared::new(index, one))
+            .collect(),
+        rows: Rows::default(),
+        first_sent_ns: None,
+        counts: [0; 3],
+        status: b'I',
+    };
+    greet(&mut connection, target).await?;
+    authenticate(&mut connection, target, entropy).await?;
+    prepare(&mut connection, statements).await?;
+    connection.counts = [0; 3];
+    Ok(connection)
+}
+
+async fn greet(connection: &mut Connection, target: &Target) -> Result<(), ConnectError> {
+    let database = if target.database.is_empty() {
+        &target.user
+    } else {
+        &target.database
+    };
+    sized(&mut connection.out, |out| {
+        out.extend_from_slice(&PROTOCOL_3_0.to_be_bytes());
+        for (name, value) in [
+            ("user", target.user.as_str()),
+            ("database", database.as_str()),
+            ("application_name", "dyno-driver"),
+            ("client_encoding", "UTF8"),
+        ] {
+            text(out, name);
+            text(out, value);
+        }
+        out.push(0);
+    });
+    connection.flush().await.map_err(from_failure)
+}
+
+/// Answers whatever the server asks for, until it is ready for queries.
+async fn authenticate(connection: &mut Connection, target: &Target, entropy: [u8; 18]) -> Result<(), ConnectError> {
+    let mut scram: Option<Scram> = None;
+    loop {
+        let received = connection.receive().await.map_err(from_failure)?;
+        let body = connection.body(&received).to_vec();
+        match received.tag {
+            b'E' => return Err(from_server(server_error(&body))),
+            b'Z' => return Ok(()),
+            b'R' => {
+                let Some((kind, rest)) = body.split_first_chunk::<4>() else {
+                    return Err(from_failure(super::garbage("an authentication request without a kind")));
+                };
+                answer(connection, target, entropy, &mut scram, u32::from_be_bytes(*kind), rest).await?;
+            }
+            // ParameterStatus, BackendKeyData, Notice, NegotiateProtocolVersion.
+            _ => {}
+        }
+    }
+}
+
+async fn answer(
+    connection: &mut Connection,
+    target: &Target,
+    entropy: [u8; 18],
+    scram: &mut Option<Scram>,
+    kind: u32,
+    rest: &[u8],
+) -> Result<(), ConnectError> {
+    let auth = |message: String| {
+        refused(
+            "auth",
+            "",
+            message,
+            "Check user, password and the server's pg_hba.conf.",
+            false,
+        )
+    };
+    if kind == 0 {
+        return Ok(());
+    }
+    let password = target.password.as_deref().ok_or_else(|| {
+        auth(format!(
+            "the server asks {target:?} for a password and the plan has none"
+        ))
+    })?;
+    connection.out.clear();
+    let out = &mut connection.out;
+    match kind {
+        3 => message(out, b'p', |out| text(out, password)),
+        5 => message(out, b'p', |out| text(out, &md5_answer(&target.user, password, rest))),
+        10 => {
+            if !rest.split(|byte| *byte == 0).any(|name| name == b"SCRAM-SHA-256") {
+                return Err(auth("the server offers SASL without SCRAM-SHA-256".into()));
+            }
+            let first = scram.insert(Scram::new(password, entropy)).client_first();
+            message(out, b'p', |out| {
+                text(out, "SCRAM-SHA-256");
+                sized_text(out, &first);
+            });
+        }
+        11 => {
+            let exchange = scram
+                .as_mut()
+                .ok_or_else(|| auth("SASL went on before it began".into()))?;
+            let last = exchange.client_final(&String::from_utf8_lossy(rest)).map_err(auth)?;
+            message(out, b'p', |out| out.extend_from_slice(last.as_bytes()));
+        }
+        12 => {
+            let exchange = scram
+                .as_ref()
+                .ok_or_else(|| auth("SASL ended before it began".into()))?;
+            return exchange.verify(&String::from_utf8_lossy(rest)).map_err(auth);
+        }
+        other => {
+            return Err(auth(format!(
+                "authentication method {other} is not spoken here; trust, password, md5 and scram-sha-256 are"
+            )));
+        }
+    }
+    connection.flush().await.map_err(from_failure)
+}
+
+fn sized_text(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(&(text.len() as u32).to_be_bytes());
+    out.extend_from_slice(text.as_bytes());
+}
+
+async fn prepare(connection: &mut Connection, statements: &[Statement]) -> Result<(), ConnectError> {
+    for (batch, some) in statements.chunks(PREPARE_BATCH).enumerate() {
+        connection.out.clear();
+        for (index, statement) in some.iter().enumerate() {
+            parse(&mut connection.out, batch * PREPARE_BATCH + index, statement);
+        }
+        sync(&mut connection.out);
+        connection.flush().await.map_err(from_failure)?;
+        connection.complete(false).await.map_err(|failure| match failure {
+            Failure::Fatal(mut error) | Failure::Retry(mut error) => {
+                error.message = format!("a statement of the workload could not be prepared: {}", error.message);
+                if error.hint.is_empty() {
+                    error.hint = "Has the dataset been loaded into this database?".into();
+                }
+                ConnectError {
+                    class: "sql",
+                    error,
+                    transient: false,
+                }
+            }
+            lost => from_failure(lost),
+        })?;
+    }
+    Ok(())
+}
