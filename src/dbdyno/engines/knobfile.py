@@ -44,26 +44,29 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
 
 
 def _walk(node: ast.expr, names: Mapping[str, float]) -> Any:
+    value: Any
     match node:
         case ast.Constant(value=int() | float() as number):
-            return number
+            value = number
         case ast.Name(id=name) if name in names:
-            return names[name]
+            value = names[name]
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _BINARY[type(op)](_walk(left, names), _walk(right, names))
+            value = _BINARY[type(op)](_walk(left, names), _walk(right, names))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_walk(operand, names)
+            value = -_walk(operand, names)
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            return _walk(body, names) if _walk(test, names) else _walk(orelse, names)
+            value = _walk(body, names) if _walk(test, names) else _walk(orelse, names)
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
-            return _COMPARE[type(op)](_walk(left, names), _walk(right, names))
+            value = _COMPARE[type(op)](_walk(left, names), _walk(right, names))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _CALLS:
-            return _CALLS[name](*(_walk(argument, names) for argument in args))
-    known = ", ".join(sorted([*names, *_CALLS]))
-    raise UsageError(
-        f"A range in the knob file says {ast.unparse(node)!r}, which is not arithmetic that we know.",
-        todo=f"use numbers, + - * / //, comparisons, `a if b else c`, and: {known}",
-    )
+            value = _CALLS[name](*(_walk(argument, names) for argument in args))
+        case _:
+            known = ", ".join(sorted([*names, *_CALLS]))
+            raise UsageError(
+                f"A range in the knob file says {ast.unparse(node)!r}, which is not arithmetic that we know.",
+                todo=f"use numbers, + - * / //, comparisons, `a if b else c`, and: {known}",
+            )
+    return value
 
 
 def facts_of(machine: Machine) -> dict[str, float]:

@@ -124,3 +124,6 @@ class Setting(Record, frozen=True, kw_only=True):
     pending_restart: bool = False
     choices: tuple[str, ...] = ()
     """Words that this very build accepts, when it takes words."""
+    persisted: bool = False
+    """Whether the value in force was set through the server itself (as `Session.apply` does), not by a file of the
+    owner's."""

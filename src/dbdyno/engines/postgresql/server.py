@@ -10,6 +10,7 @@ import importlib.util
 import os
 import pwd
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -98,6 +99,8 @@ class PostgreSQLRecipe:
             "log_checkpoints = on",
             "log_autovacuum_min_duration = '10s'",
             "cluster_name = 'dyno'",
+            "# Used when the assignment switches archiving on.",
+            f"archive_command = {_quoted(archive_command(socket_dir / 'archive'))}",
         ]
         if assignment:
             from dbdyno.engines.postgresql.units import literals
@@ -155,6 +158,21 @@ def _run_as(run_as: str | None, command: list[str], folder: Path, text: str = ""
         timeout=_INITDB_TIMEOUT_S,
         check=False,
     )
+
+
+ARCHIVE_FILES_KEPT = 8
+
+
+def archive_command(folder: Path) -> str:
+    """Copies each finished log file off the server's volume, as an owner's archive would, and keeps the newest few.
+
+    It is a real archive (the copy is complete before the server may reuse the file) but a bounded one: a private server
+    is not there to be restored, and a whole archive would only fill the disk. The folder of the socket is outside the
+    measured volume where the volume is a disk of its own; it works alike for every configuration that is compared.
+    """
+    where = shlex.quote(str(folder))
+    drop = f"ls -1t {where} | tail -n +{ARCHIVE_FILES_KEPT + 1} | while read -r old; do rm -f {where}/$old; done"
+    return f'mkdir -p {where} && cp "%p" {where}/%f && {drop}'
 
 
 def _clean_environment() -> dict[str, str]:

@@ -156,15 +156,21 @@ class PostgreSQLSession:
         rows = self._run(
             sql.SQL(
                 "SELECT name, setting, coalesce(unit, ''), source, pending_restart, "
-                "coalesce(enumvals, '{}') FROM pg_settings"
+                "coalesce(enumvals, '{}'), coalesce(sourcefile LIKE '%postgresql.auto.conf', false) FROM pg_settings"
             ),
             "read settings",
         )
         return {
             name: Setting(
-                name=name, value=value or "", unit=unit, source=source, pending_restart=pending, choices=tuple(choices)
+                name=name,
+                value=value or "",
+                unit=unit,
+                source=source,
+                pending_restart=pending,
+                choices=tuple(choices),
+                persisted=persisted,
             )
-            for name, value, unit, source, pending, choices in rows
+            for name, value, unit, source, pending, choices, persisted in rows
         }
 
     def agrees(self, setting: Setting, value: Value) -> bool:
