@@ -62,9 +62,7 @@ def create(name: str | None, engine: str | None, start: bool, form: str, **words
     else:
         options = make_options(given)
         url = SandboxUrl(engine=engine or _only_engine(), name=check_name(name or "default"), options=options)
-    made = sandboxes.create(
-        home(), engine_named(url.engine), url.name, url.options, clock=SystemClock(), on_note=say_note
-    )
+    made = sandboxes.create(home(), engine_named(url.engine), url.name, url.options, clock=SystemClock())
     if start:
         made.start(keep=True)
     _show(made, form)

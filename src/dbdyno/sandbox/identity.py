@@ -5,6 +5,7 @@ Database servers refuse to run as root. When dyno is root, a system user `dyno` 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import pwd
@@ -87,6 +88,13 @@ def sandbox_parent(sandboxes: Path, wanted: Path | None, identity: Identity | No
     for folder in (SHARED_ROOT, shared):
         folder.chmod(0o755)
     return shared
+
+
+def forget_shared(parent: Path) -> None:
+    """Removes a shared folder once the last sandbox in it is gone."""
+    if parent.parent == SHARED_ROOT:
+        with contextlib.suppress(OSError):
+            parent.rmdir()
 
 
 def _closed(path: Path, identity: Identity) -> str:

@@ -51,6 +51,10 @@ def _write(file: Path, text: str) -> None:
         stream.write(text)
 
 
+def _reason(error: OSError) -> str:
+    return "only root may" if isinstance(error, PermissionError) else error.strerror or str(error)
+
+
 def limit_io(device: str, read: int | None, write: int | None, key: str, root: Path = CGROUP_ROOT) -> Limits:
     """Limits operations per second on a block device (`loop0`); None takes a limit away. Notes say why it could not."""
     number = (Path("/sys/class/block") / device / "dev").read_text(encoding="ascii").strip()
@@ -62,7 +66,7 @@ def limit_io(device: str, read: int | None, write: int | None, key: str, root: P
             _write(group / "io.max", f"{number} riops={read or 'max'} wiops={write or 'max'}")
             return Limits(join=(str(group / "cgroup.procs"),), made=(str(group),))
     except OSError as error:
-        return Limits(notes=(f"the limit on disk operations could not be set: {error.strerror or error}",))
+        return Limits(notes=(f"the limit on disk operations could not be set: {_reason(error)}",))
     return Limits(notes=("this kernel offers no control group that limits disk operations",))
 
 
@@ -86,7 +90,7 @@ def limit_memory(memory_bytes: int, key: str, root: Path = CGROUP_ROOT) -> Limit
             _write(group / "memory.max", str(memory_bytes))
             return Limits(join=(str(group / "cgroup.procs"),), made=(str(group),))
     except OSError as error:
-        return Limits(notes=(f"the limit on memory could not be set: {error.strerror or error}",))
+        return Limits(notes=(f"the limit on memory could not be set: {_reason(error)}",))
     return Limits(notes=("this kernel offers no control group that limits memory",))
 
 

@@ -26,6 +26,7 @@ from dbdyno.model.target import Permission, Secret, Target
 from dbdyno.sandbox import copying, limits, ports, process
 from dbdyno.sandbox.copying import ResetCost
 from dbdyno.sandbox.disk import Volume, block_device, rotates
+from dbdyno.sandbox.identity import forget_shared
 from dbdyno.sandbox.lock import Lock
 from dbdyno.sandbox.options import Disk
 from dbdyno.sandbox.records import SandboxRecord, SandboxState, read_record, write_record
@@ -179,9 +180,13 @@ class Sandbox:
 
     def _heal(self) -> None:
         """Cleans up after a dyno that was killed."""
-        if self._state.process is not None and not self.running():
+        if self.running():
+            return
+        if self._state.process is not None:
             self._remember(process=None, keep=False)
-            limits.remove_groups(self._state.groups)
+        programs = Path(self.installation.bin).resolve()
+        process.kill_all(process.living_in(self.data, programs), self._clock)
+        self._remember(groups=tuple(limits.remove_groups(self._state.groups)))
 
     def _throttle(self, *, on: bool) -> limits.Limits:
         device, options = self.device(), self.record.options
@@ -447,7 +452,8 @@ class Sandbox:
             memory_bytes=memory,
             cores=len(os.sched_getaffinity(0)),
             disk=DiskClass.CLOUD if slower else disk,
-            disk_bytes_free=shutil.disk_usage(self.data.parent).free,
+            # The image is sparse: the host's disk may be full before the volume is.
+            disk_bytes_free=min(shutil.disk_usage(path).free for path in (self.folder, self.data.parent)),
             iops=float(min(slower)) if slower else None,
             dataset_bytes=copying.tree_bytes(self.data),
         )
@@ -458,11 +464,13 @@ class Sandbox:
             if self.running():
                 with contextlib.suppress(SandboxError):
                     self.stop("immediate", timeout_s=10.0)
+            self._heal()
             self._detach()
             if self._state.groups:
                 raise SandboxError("Control groups could not be removed.", found=", ".join(self._state.groups))
             copying.remove_tree(Path(self.record.socket_dir))
             copying.remove_tree(self.folder)
+        forget_shared(self.folder.parent)
 
 
 def wipe(folder: Path, clock: Clock) -> None:

@@ -128,6 +128,29 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def living_in(folder: Path, programs: Path) -> list[ProcessId]:
+    """Processes of a program in `programs` that work in the folder: servers that a dyno started and, killed at that
+    very moment, could not write down."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdecimal():
+            continue
+        try:
+            where, program = os.readlink(f"/proc/{entry}/cwd"), os.readlink(f"/proc/{entry}/exe")
+        except OSError:
+            continue
+        if where == str(folder) and Path(program).parent == programs and (one := identify(int(entry))):
+            found.append(one)
+    return found
+
+
+def kill_all(processes: Sequence[ProcessId], clock: Clock, timeout_s: float = 30.0) -> bool:
+    """Whether all of them are gone."""
+    for one in processes:
+        send(one, signal.SIGKILL)
+    return wait_gone(processes, clock, timeout_s)
+
+
 def send(process: ProcessId, number: int) -> None:
     """Sends a signal unless the process is gone."""
     if alive(process):
@@ -153,6 +176,4 @@ def kill_tree(process: ProcessId, clock: Clock, timeout_s: float = 30.0) -> bool
     # Stopped first, so that it cannot start another child while the list is made.
     send(process, signal.SIGSTOP)
     tree = [process, *(one for pid in descendants(process.pid) if (one := identify(pid)))]
-    for one in tree:
-        send(one, signal.SIGKILL)
-    return wait_gone(tree, clock, timeout_s)
+    return kill_all(tree, clock, timeout_s)
