@@ -89,6 +89,11 @@ pub trait Workload: Sized {
     fn dataset_options() -> Option<&'static [&'static str]> {
         None
     }
+    /// A failure of this class (`duplicate_key`, `sql` …) is part of the workload: the transaction is rolled back,
+    /// counted and repeated, as after a deadlock. By default it ends the run.
+    fn repeats_after(_class: &str) -> bool {
+        false
+    }
     fn schema(&self) -> Schema;
     fn load_unit(&self) -> &'static str;
     fn load_tasks(&self) -> Vec<LoadTask>;
@@ -96,8 +101,9 @@ pub trait Workload: Sized {
     async fn load<S: Session>(&self, task: &LoadTask, session: &mut S) -> Result<(), Failure>;
 
     fn checks(&self) -> Vec<Check>;
-    /// Figures of the workload's own for the summary, from counts by transaction type over `seconds`.
-    fn figures(&self, _counts: &[u64], _seconds: f64) -> BTreeMap<String, f64> {
+    /// Figures of the workload's own for the summary, from counts by transaction type over `seconds`. A count includes
+    /// the transactions that the specification rolled back; `rolled_back` has these apart.
+    fn figures(&self, _counts: &[u64], _rolled_back: &[u64], _seconds: f64) -> BTreeMap<String, f64> {
         BTreeMap::new()
     }
 }

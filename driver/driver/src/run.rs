@@ -160,6 +160,7 @@ impl<W: Workload> Coordinator<'_, W> {
         let seconds = (merge.previous_ns - merge.start_ns) as f64 / 1e9;
         let total = &merge.total;
         let counts: Vec<u64> = total.types.iter().map(|one| one.count).collect();
+        let rolled_back: Vec<u64> = total.types.iter().map(|one| one.rollbacks).collect();
         let times = names.iter().zip(&total.types).map(|(name, one)| {
             (
                 *name,
@@ -181,7 +182,7 @@ impl<W: Workload> Coordinator<'_, W> {
             started_t_s: merge.start_ns as f64 / 1e9,
             by_type: times.collect(),
             workload: if seconds > 0.0 {
-                self.workload.figures(&counts, seconds)
+                self.workload.figures(&counts, &rolled_back, seconds)
             } else {
                 Default::default()
             },

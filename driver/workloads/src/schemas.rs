@@ -4,7 +4,7 @@
 include!(concat!(env!("OUT_DIR"), "/schemas.rs"));
 
 /// The server inside the driver parses no SQL, so that any dialect does.
-const NULL_DIALECT: &str = "null";
+pub const NULL_DIALECT: &str = "null";
 
 /// The SQL file of one workload and dialect.
 #[derive(Clone, Copy, Debug)]

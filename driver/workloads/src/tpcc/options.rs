@@ -30,6 +30,9 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
 ];
 
+/// Options that shape the dataset; the others may change from run to run.
+pub const OF_DATASET: &[&str] = &["tables", "foreign_keys", "text"];
+
 /// More than that is a typing mistake: it would be about 8 TB.
 const WAREHOUSES_MAX: u32 = 100_000;
 const TABLE_SETS_MAX: u32 = 1000;

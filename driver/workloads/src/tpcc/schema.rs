@@ -1,20 +1,8 @@
-//! The tables, read from `schema/<dialect>.sql`. A dialect is one file cut into sections; adding one is adding the
-//! file and its line in `DIALECTS`.
+//! The tables and the steps after the load, from the sections of the dialect's SQL file.
 
 use super::options::{Isolation, Options};
+use crate::schemas::SqlFile;
 use dyno_core::workload::Schema;
-
-/// Names a dialect once and includes its file.
-macro_rules! dialect {
-    ($name:literal) => {
-        ($name, include_str!(concat!("schema/", $name, ".sql")))
-    };
-}
-
-const DIALECTS: [(&str, &str); 1] = [dialect!("postgresql")];
-
-/// The server inside the driver parses no SQL, so that any dialect does.
-pub const NULL_DIALECT: &str = "null";
 
 /// The tables of a set, in an order in which they can be dropped with foreign keys between them.
 const TABLES: [&str; 9] = [
@@ -29,80 +17,37 @@ const TABLES: [&str; 9] = [
     "warehouse",
 ];
 
-/// The SQL text of one dialect.
-#[derive(Clone, Copy, Debug)]
-pub struct Dialect {
-    text: &'static str,
+/// Begins a transaction at an isolation level.
+pub fn begin(file: SqlFile, isolation: Isolation) -> String {
+    let section = match isolation {
+        Isolation::ReadCommitted => "begin_rc",
+        Isolation::RepeatableRead => "begin_rr",
+        Isolation::Serializable => "begin_ser",
+    };
+    file.section(section, &[]).join("; ")
 }
 
-impl Dialect {
-    pub fn find(name: &str) -> Result<Dialect, String> {
-        if name == NULL_DIALECT {
-            return Ok(Dialect { text: DIALECTS[0].1 });
-        }
-        DIALECTS
+/// Everything of one kind is done for all sets before the next kind begins.
+pub fn schema(file: SqlFile, options: &Options) -> Schema {
+    let suffixes = options.suffixes();
+    let of_sets = |section: &str| -> Vec<String> {
+        suffixes
             .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, text)| Dialect { text })
-            .ok_or_else(|| {
-                let known: Vec<&str> = DIALECTS.iter().map(|(known, _)| *known).collect();
-                format!(
-                    "tpcc: no schema for the dialect {name:?}; there is one for {}",
-                    known.join(", ")
-                )
-            })
-    }
-
-    /// The statements of a section, without comments and final semicolons.
-    fn section(self, name: &str) -> Vec<String> {
-        let header = format!("-- section: {name}");
-        let lines = self.text.lines().skip_while(|line| *line != header).skip(1);
-        let body: Vec<&str> = lines
-            .take_while(|line| !line.starts_with("-- section: "))
-            .filter(|line| !line.starts_with("--"))
-            .collect();
-        let joined = body.join("\n");
-        joined
-            .split(';')
-            .map(str::trim)
-            .filter(|statement| !statement.is_empty())
-            .map(String::from)
+            .flat_map(|suffix| file.section(section, &[("n", suffix.clone())]))
             .collect()
+    };
+    let mut finish = of_sets("indexes");
+    if options.foreign_keys {
+        finish.extend(of_sets("foreign_keys"));
     }
-
-    /// Begins a transaction at an isolation level.
-    pub fn begin(self, isolation: Isolation) -> String {
-        let section = match isolation {
-            Isolation::ReadCommitted => "begin_rc",
-            Isolation::RepeatableRead => "begin_rr",
-            Isolation::Serializable => "begin_ser",
-        };
-        self.section(section).join("; ")
-    }
-
-    pub fn schema(self, options: &Options) -> Schema {
-        let per_set = |section: &str| -> Vec<String> {
-            let statements = self.section(section);
-            options
-                .suffixes()
-                .iter()
-                .flat_map(|suffix| statements.iter().map(move |statement| statement.replace("{n}", suffix)))
-                .collect()
-        };
-        let mut finish = per_set("indexes");
-        if options.foreign_keys {
-            finish.extend(per_set("foreign_keys"));
-        }
-        finish.extend(per_set("statistics"));
-        let tables = options
-            .suffixes()
-            .iter()
-            .flat_map(|suffix| TABLES.iter().map(move |table| format!("{table}{suffix}")))
-            .collect();
-        Schema {
-            create: per_set("create").join(";\n"),
-            finish,
-            tables,
-        }
+    finish.extend(of_sets("statistics"));
+    let tables = suffixes
+        .iter()
+        .flat_map(|suffix| TABLES.iter().map(move |table| format!("{table}{suffix}")))
+        .collect();
+    Schema {
+        create: of_sets("create").join(";\n"),
+        finish,
+        tables,
     }
 }
