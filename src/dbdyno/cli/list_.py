@@ -1,0 +1,69 @@
+"""`dyno list`: runs and studies, newest first."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from dbdyno.cli.common import console, home
+from dbdyno.model.errors import RecordError
+from dbdyno.model.record import to_json
+from dbdyno.run.find import Entry, entries
+from dbdyno.run.record import open_run
+
+
+@click.command("list", short_help="List runs and studies, newest first.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("-n", "--number", type=click.IntRange(1), help="At most so many.")
+def command(form: str, number: int | None) -> None:
+    """List the runs and studies of dyno's home folder, newest first."""
+    rows = [_row(entry) for entry in entries(home())[:number]]
+    if form == "json":
+        click.echo(to_json(rows).decode())
+        return
+    if not rows:
+        console(stderr=True).print("There are no runs yet. `dyno bench` makes one.")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("name", "kind", "started", "status", "what", "tps", "p99 ms", "doubts"):
+        table.add_column(title, justify="right" if title in ("tps", "p99 ms", "doubts") else "left", no_wrap=True)
+    for row in rows:
+        started = row["started_unix_s"]
+        when = f"{datetime.datetime.fromtimestamp(started):%Y-%m-%d %H:%M}" if started else ""
+        cells = (row["name"], row["kind"], when, row["status"], row["what"])
+        table.add_row(*map(Text, cells), _number(row["tps"]), _number(row["p99_ms"]), str(row["doubts"] or ""))
+    console().print(table)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "name": entry.name, "kind": entry.kind, "path": str(entry.path), "started_unix_s": entry.changed_unix_s,
+        "status": "", "what": "", "tps": None, "p99_ms": None, "doubts": 0,
+    }  # fmt: skip
+    if entry.kind != "run":
+        return row | {"status": "done" if (entry.path / "outcome.json").exists() else "cut off or running"}
+    try:
+        record = open_run(entry.path)
+        outcome = record.outcome
+    except RecordError as error:
+        return row | {"status": "not readable", "what": error.what}
+    plan = record.plan
+    what = f"{plan.workload.name} {plan.workload.scale}, {plan.threads} threads" if plan.workload else plan.verb
+    row |= {"started_unix_s": record.started_unix_s, "what": plan.title or what}
+    if outcome is None:
+        return row | {"status": "cut off or running"}
+    measured = next((phase for phase in reversed(outcome.phases) if phase.measured), None)
+    return row | {
+        "status": str(outcome.status),
+        "tps": measured.tps if measured else None,
+        "p99_ms": measured.response.p99_us / 1e3 if measured else None,
+        "doubts": len(outcome.doubts),
+    }
