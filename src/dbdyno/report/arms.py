@@ -95,7 +95,7 @@ def bar_cards(found: Sequence[Arm]) -> list[BarCard]:
     cards = [
         _card(
             "Throughput, charged",
-            "transactions per second after paying for deferred writes; the pale part is what was deferred. More is better.",
+            "transactions per second after paying for deferred writes; the pale part was deferred. More is better.",
             [(one, one.tps_charged, one.tps, figures.number(one.tps_charged)) for one in found],
         ),
         _card(
@@ -164,7 +164,9 @@ def debt_table(found: Sequence[Arm]) -> list[Table]:
 def differences(before: dict[str, Value], after: dict[str, Value]) -> list[tuple[str, str, str]]:
     """Settings that differ, in the order of the new configuration."""
     return [
-        (name, figures_of(before.get(name)), figures_of(value)) for name, value in after.items() if before.get(name) != value
+        (name, figures_of(before.get(name)), figures_of(value))
+        for name, value in after.items()
+        if before.get(name) != value
     ]
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dbdyno.model.fact import Scalar
 from dbdyno.model.finding import Verdict
 from dbdyno.model.knob import Level
-from dbdyno.model.trial import StudyOutcome, StudyPlan, Trial, TrialKind
-from dbdyno.report import arms, figures
+from dbdyno.model.trial import StudyOutcome, StudyPlan
+from dbdyno.report import figures
 from dbdyno.report.shapes import Check, Row
 
 _LEVELS = {
@@ -26,68 +24,71 @@ _STATIC, _READ_BACK, _RECOVERY, _POWER, _LIMIT = (
 )
 
 
-def checks(plan: StudyPlan, outcome: StudyOutcome | None, trials: Sequence[Trial]) -> list[Check]:
+def checks(plan: StudyPlan, outcome: StudyOutcome | None) -> list[Check]:
     """The layers of the contract in the order of their strength."""
     said = dict(outcome.contract) if outcome is not None else {}
-    found = [_static(said), _read_back(said), _recovery(plan, said)]
+    found = [
+        _check(said, "static", _STATIC, _static_words(said)),
+        _check(said, "read_back", _READ_BACK, _READ_BACK_WORDS),
+        _check(said, "recovery", _RECOVERY, _recovery_words(plan, said)),
+    ]
     if plan.contract.p99_ms_max is not None:
-        found.append(_limit(plan.contract.p99_ms_max, trials))
-    return [*found, _power(said)]
+        found.append(_check(said, "p99", _LIMIT, _limit_words(plan.contract.p99_ms_max, said)))
+    return [*found, _check(said, "power_loss", _POWER, _POWER_WORDS)]
 
 
-def _static(said: dict[str, Scalar]) -> Check:
-    breaches = said.get("breaches")
-    if breaches in (0, "", False) or (breaches is None and said.get("kept") is True):
-        why = "No setting of the winner is outside what the promised level permits."
-        return Check(verdict=Verdict.PASS, title=_STATIC, why=why)
-    if breaches is None:
-        return Check(verdict=Verdict.UNKNOWN, title=_STATIC, why="Not recorded: no winner was held against the table.")
-    return Check(verdict=Verdict.FAIL, title=_STATIC, why=f"Breaches: {breaches}")
+Words = dict[Verdict, str]
+_READ_BACK_WORDS: Words = {
+    Verdict.PASS: "After its start the server itself reported the settings that the contract needs.",
+    Verdict.FAIL: "The server reported other settings than the contract needs.",
+    Verdict.UNKNOWN: "Not recorded.",
+}
+_POWER_WORDS: Words = {
+    Verdict.PASS: "Power was cut under load; nothing acknowledged was lost.",
+    Verdict.FAIL: "After a cut of power acknowledged transactions were lost.",
+    Verdict.UNKNOWN: "Not run. What the settings promise was checked; that disk and server keep it was not.",
+}
 
 
-def _read_back(said: dict[str, Scalar]) -> Check:
-    seen = next((said[name] for name in ("read_back", "readback", "effective") if name in said), None)
-    if seen is None and said.get("kept") is True:
-        seen = True
-    if seen is None:
-        return Check(verdict=Verdict.UNKNOWN, title=_READ_BACK, why="Not recorded.")
-    if seen in (True, "pass", 0):
-        why = "After its start the server itself reported the settings that the contract needs."
-        return Check(verdict=Verdict.PASS, title=_READ_BACK, why=why)
-    return Check(verdict=Verdict.FAIL, title=_READ_BACK, why=f"The server reported otherwise: {seen}")
+def _check(said: dict[str, Scalar], name: str, title: str, words: Words) -> Check:
+    """The verdict as it is recorded; anything but pass or fail is unknown."""
+    value = said.get(name)
+    verdict = Verdict(str(value)) if str(value) in set(Verdict) else Verdict.UNKNOWN
+    return Check(verdict=verdict, title=title, why=words[verdict])
 
 
-def _recovery(plan: StudyPlan, said: dict[str, Scalar]) -> Check:
-    seen, most = said.get("recovery_s"), said.get("recovery_s_max", plan.contract.recovery_s_max)
-    if not isinstance(seen, int | float) or isinstance(seen, bool) or not isinstance(most, int | float):
-        why = str(said.get("recovery_unknown") or "Not measured.")
-        return Check(verdict=Verdict.UNKNOWN, title=_RECOVERY, why=why)
-    words = f"The process was killed under load; the server answered again after {figures.seconds(seen)} of {figures.seconds(most)} allowed."
-    return Check(verdict=Verdict.PASS if seen <= most else Verdict.FAIL, title=_RECOVERY, why=words)
+def _static_words(said: dict[str, Scalar]) -> Words:
+    return {
+        Verdict.PASS: "No setting of the winner is outside what the promised level permits.",
+        Verdict.FAIL: f"Breaches: {said.get('breaches')}",
+        Verdict.UNKNOWN: "Not recorded: no winner was held against the table.",
+    }
 
 
-def _limit(most_ms: float, trials: Sequence[Trial]) -> Check:
-    confirmed = [one for one in arms.believed(trials) if one.kind == TrialKind.CONFIRM and one.name == arms.WINNER]
-    seen = arms.geometric(one.rate_p99_ms for one in confirmed)
-    if seen is None:
-        return Check(verdict=Verdict.UNKNOWN, title=_LIMIT, why="Not measured for the winner.")
-    words = f"The 99th percentile at the fixed rate was {figures.milliseconds(seen)} of {figures.milliseconds(most_ms)} allowed."
-    return Check(verdict=Verdict.PASS if seen <= most_ms else Verdict.FAIL, title=_LIMIT, why=words)
+def _recovery_words(plan: StudyPlan, said: dict[str, Scalar]) -> Words:
+    """What was seen, and the study's own words about it where there are any."""
+    seen, most = said.get("recovery_s"), figures.seconds(plan.contract.recovery_s_max)
+    remark = str(said.get("recovery_says") or "not measured")
+    if isinstance(seen, int | float) and not isinstance(seen, bool):
+        took = f"Killed under load, the server answered again after {figures.seconds(seen)}; allowed are {most}."
+        longest = said.get("recovery_s_longest")
+        if isinstance(longest, int | float) and longest > seen:
+            took += f" With all the log that may stand it would take about {figures.seconds(round(longest))}."
+        return dict.fromkeys(Verdict, took)
+    return dict.fromkeys(Verdict, f"{remark[:1].upper()}{remark[1:]}. Allowed are {most}.")
 
 
-def _power(said: dict[str, Scalar]) -> Check:
-    seen = next((said[name] for name in ("power_loss", "crash_proof") if name in said), None)
-    if seen in (True, "pass"):
-        return Check(verdict=Verdict.PASS, title=_POWER, why="Power was cut under load; nothing acknowledged was lost.")
-    if seen in (False, "fail"):
-        return Check(verdict=Verdict.FAIL, title=_POWER, why="After a cut of power acknowledged transactions were lost.")
-    why = "Not run. What the settings promise was checked; that the disk and the server keep it was not."
-    return Check(verdict=Verdict.UNKNOWN, title=_POWER, why=why)
+def _limit_words(most_ms: float, said: dict[str, Scalar]) -> Words:
+    seen = said.get("p99_ms")
+    if not isinstance(seen, int | float):
+        return dict.fromkeys(Verdict, f"Not measured for the winner; allowed are {figures.milliseconds(most_ms)}.")
+    took = f"{figures.milliseconds(seen)} of {figures.milliseconds(most_ms)} allowed"
+    return dict.fromkeys(Verdict, f"The 99th percentile at the fixed rate was {took}.")
 
 
-def summary(plan: StudyPlan, outcome: StudyOutcome | None, trials: Sequence[Trial]) -> str:
+def summary(plan: StudyPlan, outcome: StudyOutcome | None) -> str:
     """The contract in one sentence, no stronger than what was tested."""
-    found = checks(plan, outcome, trials)
+    found = checks(plan, outcome)
     level = plan.contract.level.name
     if failed := [one.title.lower() for one in found if one.verdict == Verdict.FAIL]:
         return f"It breaks the {level} contract: {', '.join(failed)}."

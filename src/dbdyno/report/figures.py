@@ -7,6 +7,7 @@ by U+00A0, so that neither breaks across lines.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 THIN = "\u202f"
 HARD = "\u00a0"
@@ -59,11 +60,13 @@ def seconds(value: float | None) -> str:
         return NONE
     magnitude = abs(value)
     if magnitude >= 3600:
-        return f"{int(value // 3600)}{HARD}h {int(value % 3600 // 60):02d}{HARD}min"
+        rest = int(value % 3600 // 60)
+        return f"{int(value // 3600)}{HARD}h" + (f" {rest}{HARD}min" if rest else "")
     if magnitude >= 120:
-        return f"{int(value // 60)}{HARD}min {int(value % 60):02d}{HARD}s"
+        rest = int(value % 60)
+        return f"{int(value // 60)}{HARD}min" + (f" {rest}{HARD}s" if rest else "")
     if magnitude >= 1 or magnitude == 0:
-        return f"{number(value)}{HARD}s"
+        return f"{grouped(int(value)) if float(value).is_integer() else number(value)}{HARD}s"
     if magnitude >= 1e-3:
         return f"{number(value * 1e3)}{HARD}ms"
     return f"{number(value * 1e6)}{HARD}µs"
@@ -102,20 +105,18 @@ def plain_ratio(value: float | None) -> str:
 
 def quantity(value: float | None, unit: str) -> str:
     """A number in a unit by the unit's name: `bytes`, `s`, `ms`, `us`, `fraction`, others as they are."""
-    match unit:
-        case "bytes" | "B":
-            return size(value)
-        case "s":
-            return seconds(value)
-        case "ms":
-            return milliseconds(value)
-        case "us":
-            return milliseconds(None if value is None else value / 1e3)
-        case "fraction":
-            return percent(value)
-        case "":
-            return number(value)
-    return number(value) if value is None else f"{number(value)}{HARD}{unit}"
+    special: dict[str, Callable[[float | None], str]] = {
+        "bytes": size,
+        "B": size,
+        "s": seconds,
+        "ms": milliseconds,
+        "us": lambda us: milliseconds(None if us is None else us / 1e3),
+        "fraction": percent,
+    }
+    if unit in special:
+        return special[unit](value)
+    text = number(value)
+    return text if text == NONE or not unit else f"{text}{HARD}{unit}"
 
 
 def tick_word(value: float) -> str:

@@ -64,7 +64,7 @@ def study_caveats(plan: StudyPlan, trials: Sequence[Trial], outcome: StudyOutcom
     if "tpcc" in plan.workload.name:
         found.append("The workload is TPC-C-like without think times; it is no TPC-C result and not comparable to one.")
     if any(note.doubt == Doubt.DRIVER_ON_SERVER_HOST for one in trials for note in one.doubts):
-        found.append("The load came from the server's own machine and took processor time from it, for every configuration alike.")
+        found.append("The load came from the server's own machine and took processor time from it, for all alike.")
     if outcome is None or not any(one.kind == TrialKind.CONFIRM for one in trials):
         found.append("Without confirmation the best of many trials looks better than it is.")
     return found

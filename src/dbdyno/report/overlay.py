@@ -29,9 +29,7 @@ class _Side:
     marks: list[Mark]
 
 
-def overlay(
-    path: Path, trials: Sequence[Trial], outcome: StudyOutcome | None
-) -> tuple[list[Chart], str, str]:
+def overlay(path: Path, trials: Sequence[Trial], outcome: StudyOutcome | None) -> tuple[list[Chart], str, str]:
     """Charts, what they show, and otherwise why there are none."""
     for first, second, words in _candidates(trials, outcome):
         sides = [_side(path, trial, name, color) for trial, name, color in (first, second)]
@@ -49,7 +47,11 @@ def _candidates(
     names = [name for name in arms.names_in_order(confirmed) if name != arms.WINNER]
     other = "default" if "default" in names else names[0] if names else ""
     found = [
-        ((a, other, DEFAULT_COLOR), (b, arms.WINNER, WINNER_COLOR), f"One pair of the confirmation: trials {a.number} and {b.number}.")
+        (
+            (a, other, DEFAULT_COLOR),
+            (b, arms.WINNER, WINNER_COLOR),
+            f"One pair of the confirmation: trials {a.number} and {b.number}.",
+        )
         for a, b in zip(
             [one for one in confirmed if one.name == other],
             [one for one in confirmed if one.name == arms.WINNER],
@@ -57,10 +59,14 @@ def _candidates(
         )
     ]
     base = next((one for one in trials if one.kind == TrialKind.BASELINE and one.name == "default"), None)
-    best = next((one for one in trials if outcome and one.number == outcome.winner_trial), None) or arms.best_search(trials)
+    best = next((one for one in trials if outcome and one.number == outcome.winner_trial), None) or arms.best_search(
+        trials
+    )
     if base is not None and best is not None and best is not base:
         words = f"Trials {base.number} and {best.number} of the search, minutes apart and not a pair."
-        found.append(((base, "default", DEFAULT_COLOR), (best, best.name or f"trial {best.number}", WINNER_COLOR), words))
+        found.append(
+            ((base, "default", DEFAULT_COLOR), (best, best.name or f"trial {best.number}", WINNER_COLOR), words)
+        )
     return found
 
 
@@ -96,7 +102,7 @@ def _measured(record: RunRecord, load: Load, name: str, color: int) -> _Side:
 def _charts(sides: list[_Side]) -> list[Chart]:
     step = max(1e-3, min(side.step_s for side in sides))
     steps = int(max(round(float(side.t_s[-1]) / step) for side in sides))
-    grid = np.arange(1, max(2, steps) + 1) * step
+    grid: Floats = (np.arange(1, max(2, steps) + 1) * step).astype(np.float64)
     marks = [mark for side in sides for mark in side.marks]
 
     def spread(values: list[Floats]) -> list[Line]:
@@ -122,11 +128,25 @@ def _charts(sides: list[_Side]) -> list[Chart]:
     x = thin(grid, []).t_s
     return [
         Chart(
-            id="overlay-tps", group="overlay", title="Throughput", unit="tps", axis="transactions per second", x=x,
-            lines=spread([side.tps for side in sides]), marks=marks, tall=True,
+            id="overlay-tps",
+            group="overlay",
+            title="Throughput",
+            unit="tps",
+            axis="transactions per second",
+            x=x,
+            lines=spread([side.tps for side in sides]),
+            marks=marks,
+            tall=True,
         ),
         Chart(
-            id="overlay-p99", group="overlay", title="Response time, 99th percentile of each interval", unit="ms",
-            axis="milliseconds", x=x, lines=spread([side.p99_ms for side in sides]), marks=marks, last=True,
+            id="overlay-p99",
+            group="overlay",
+            title="Response time, 99th percentile of each interval",
+            unit="ms",
+            axis="milliseconds",
+            x=x,
+            lines=spread([side.p99_ms for side in sides]),
+            marks=marks,
+            last=True,
         ),
-    ]  # fmt: skip
+    ]

@@ -91,7 +91,12 @@ def _keyed(role: str) -> Build:
     return build
 
 
-_CPU = {"user": ("user", "nice"), "system": ("system", "irq", "softirq"), "waiting for disk": ("iowait",), "stolen": ("steal",)}
+_CPU = {
+    "user": ("user", "nice"),
+    "system": ("system", "irq", "softirq"),
+    "waiting for disk": ("iowait",),
+    "stolen": ("steal",),
+}
 
 
 def _cpu(store: SampleStore) -> list[Curve]:
@@ -139,7 +144,11 @@ def _disk_wait(store: SampleStore) -> list[Curve]:
         return []
     probe, device = found
     curves = []
-    for label, time, count in (("reads", "read_ms", "reads"), ("writes", "write_ms", "writes"), ("flushes", "flush_ms", "flushes")):
+    for label, time, count in (
+        ("reads", "read_ms", "reads"),
+        ("writes", "write_ms", "writes"),
+        ("flushes", "flush_ms", "flushes"),
+    ):
         spent, done = store.series(probe, time, device), store.series(probe, count, device)
         if len(spent.t_s) == 0 or len(spent.t_s) != len(done.t_s):
             continue
@@ -151,23 +160,70 @@ def _disk_wait(store: SampleStore) -> list[Curve]:
 
 PANELS = (
     Panel("wal", "Write-ahead log", "bytes/s", "bytes per second", _roles([("log written", "wal_bytes")])),
-    Panel("distance", "Log since the last checkpoint", "bytes", "bytes", _roles([("log to replay after a crash", "checkpoint_distance_bytes")])),
-    Panel("pages", "Data pages written by the server", "bytes/s", "bytes per second",
-          _roles([("data pages", "data_write_bytes"), ("temporary files", "temp_bytes")])),
+    Panel(
+        "distance",
+        "Log since the last checkpoint",
+        "bytes",
+        "bytes",
+        _roles([("log to replay after a crash", "checkpoint_distance_bytes")]),
+    ),
+    Panel(
+        "pages",
+        "Data pages written by the server",
+        "bytes/s",
+        "bytes per second",
+        _roles([("data pages", "data_write_bytes"), ("temporary files", "temp_bytes")]),
+    ),
     Panel("hits", "Cache hit ratio", "%", "per cent", _hit_ratio, floor=0.0),
-    Panel("waits", "What busy connections wait for", "connections", "connections", _keyed("waiting"),
-          "The largest kinds; CPU means running."),
-    Panel("locks", "Deadlocks and rollbacks", "per s", "per second", _roles([("deadlocks", "deadlocks"), ("rollbacks", "rollbacks")])),
+    Panel(
+        "waits",
+        "What busy connections wait for",
+        "connections",
+        "connections",
+        _keyed("waiting"),
+        "The largest kinds; CPU means running.",
+    ),
+    Panel(
+        "locks",
+        "Deadlocks and rollbacks",
+        "per s",
+        "per second",
+        _roles([("deadlocks", "deadlocks"), ("rollbacks", "rollbacks")]),
+    ),
     Panel("cpu", "Processor, whole machine", "%", "per cent", _cpu),
     Panel("processes", "Processor by program", "cores", "cores", _keyed("process_cpu_s")),
-    Panel("iops", "Disk operations", "per s", "per second", _disk([("reads", "reads"), ("writes", "writes"), ("flushes", "flushes")])),
-    Panel("bandwidth", "Disk volume", "bytes/s", "bytes per second", _disk([("read", "read_bytes"), ("written", "write_bytes")])),
+    Panel(
+        "iops",
+        "Disk operations",
+        "per s",
+        "per second",
+        _disk([("reads", "reads"), ("writes", "writes"), ("flushes", "flushes")]),
+    ),
+    Panel(
+        "bandwidth",
+        "Disk volume",
+        "bytes/s",
+        "bytes per second",
+        _disk([("read", "read_bytes"), ("written", "write_bytes")]),
+    ),
     Panel("await", "Mean time of a disk operation", "ms", "milliseconds", _disk_wait),
     Panel("dirty", "Page cache not yet written", "bytes", "bytes", _roles([("dirty", "dirty_bytes")])),
-    Panel("pressure", "Pressure: time in which some task waited", "%", "per cent",
-          _roles([("for disk", "pressure_io_us"), ("for processor", "pressure_cpu_us"), ("for memory", "pressure_memory_us")], 1e-4)),
+    Panel(
+        "pressure",
+        "Pressure: time in which some task waited",
+        "%",
+        "per cent",
+        _roles(
+            [
+                ("for disk", "pressure_io_us"),
+                ("for processor", "pressure_cpu_us"),
+                ("for memory", "pressure_memory_us"),
+            ],
+            1e-4,
+        ),
+    ),
     Panel("swap", "Swapped out", "bytes/s", "bytes per second", _roles([("swap", "swap_out_bytes")])),
-)  # fmt: skip
+)
 _ONLY_WHEN_SEEN = {"swap", "locks"}
 """Drawn only when anything happened: an empty chart of swap says less than its absence."""
 
@@ -200,9 +256,18 @@ def _chart(panel: Panel, curves: list[Curve], marks: list[Mark], group: str) -> 
         for index, one in enumerate(curves)
     ]
     return Chart(
-        id=f"{group}-{panel.id}", group=group, title=panel.title, unit=panel.unit, axis=panel.axis, x=thinned.t_s,
-        lines=lines, marks=marks, says=panel.says, floor=panel.floor, fill=len(lines) == 1 and panel.floor is None,
-    )  # fmt: skip
+        id=f"{group}-{panel.id}",
+        group=group,
+        title=panel.title,
+        unit=panel.unit,
+        axis=panel.axis,
+        x=thinned.t_s,
+        lines=lines,
+        marks=marks,
+        says=panel.says,
+        floor=panel.floor,
+        fill=len(lines) == 1 and panel.floor is None,
+    )
 
 
 def _aligned(many: list[Series]) -> tuple[Floats, list[Floats]]:
@@ -228,11 +293,16 @@ def checkpoints(record: RunRecord) -> list[Mark]:
         ("checkpoints_requested", "forced", "checkpoint forced by log volume or a command"),
     ):
         place = store.find_role(role)
-        if place is None or not any(one.role == role and one.kind is ColumnKind.COUNTER for one in store.columns(place[0])):
+        if place is None or not any(
+            one.role == role and one.kind is ColumnKind.COUNTER for one in store.columns(place[0])
+        ):
             continue
         raw = store.series(*place, rate=False)
         there = np.isfinite(raw.values)
         t_s, values = raw.t_s[there], raw.values[there]
         rose = np.flatnonzero(np.diff(values) > 0) + 1
-        marks += [Mark(t_s=round(float(t_s[at]), 2), kind=kind, color=6 if kind == "forced" else 4, label=label) for at in rose]
+        marks += [
+            Mark(t_s=round(float(t_s[at]), 2), kind=kind, color=6 if kind == "forced" else 4, label=label)
+            for at in rose
+        ]
     return sorted(marks, key=lambda mark: mark.t_s)

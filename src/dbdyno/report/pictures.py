@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from dbdyno.report import figures
 from dbdyno.report.shapes import Distribution, Effect, Pairs, TrialRow
+from dbdyno.stats.paired import RATIO_MAX
 
 WIDE, NARROW = 1060.0, 352.0
 Scale = Callable[[float], float]
@@ -25,7 +26,9 @@ class Canvas:
         self.width, self.height, self.label = width, height, label
         self.parts: list[Markup] = []
 
-    def add(self, tag: str, text: str | None = None, **attributes: object) -> None:
+    def add(self, tag: str, **attributes: object) -> None:
+        """An element; the attribute `words` is its text."""
+        text = attributes.pop("words", None)
         written = Markup("").join(
             Markup(' {}="{}"').format(name.rstrip("_").replace("_", "-"), _short(value))
             for name, value in attributes.items()
@@ -38,7 +41,7 @@ class Canvas:
             self.parts.append(Markup("<{}{}>{}</{}>").format(name, written, text, name))
 
     def text(self, x: float, y: float, words: str, anchor: str = "start", klass: str = "", **more: object) -> None:
-        self.add("text", words, x=x, y=y, text_anchor=anchor, class_=klass or None, **more)
+        self.add("text", words=words, x=x, y=y, text_anchor=anchor, class_=klass or None, **more)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, klass: str) -> None:
         self.add("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=klass)
@@ -67,8 +70,11 @@ def linear(low: float, high: float, start: float, end: float) -> Scale:
     return lambda value: start + (value - low) / span * (end - start)
 
 
-def symbol(canvas: Canvas, kind: str, x: float, y: float, color: int, tip: str | None = None, size: float = 5.0) -> None:
+def symbol(
+    canvas: Canvas, kind: str, at: tuple[float, float], *, color: int, tip: str | None = None, size: float = 5.0
+) -> None:
     """A mark by its meaning: dot, ring (doubted), diamond (anchor), square (baseline), cross (failed), triangle."""
+    x, y = at
     more: dict[str, object] = {"data_tip": tip} if tip else {}
     match kind:
         case "ring":
@@ -99,7 +105,7 @@ def key(kind: str, color: int) -> Markup:
     elif kind == "dash":
         canvas.path([(1, 8), (15, 8)], f"line s{color}", stroke_dasharray="4 3")
     else:
-        symbol(canvas, kind, 8, 8, color)
+        symbol(canvas, kind, (8, 8), color=color)
     body = Markup("").join(canvas.parts)
     return Markup('<svg viewBox="0 0 16 16" aria-hidden="true">{}</svg>').format(body)
 
@@ -117,7 +123,7 @@ def trials(rows: Sequence[TrialRow]) -> Markup:
 
     def draw(width: float) -> Canvas:
         wide = width > 600
-        height, left, right, top, bottom = (360.0 if wide else 300.0), (64.0 if wide else 46.0), 12.0, 14.0, 66.0
+        height, left, right, top, bottom = (360.0 if wide else 300.0), (64.0 if wide else 46.0), 12.0, 28.0, 66.0
         canvas = Canvas(width, height, f"Charged throughput of {len(rows)} trials over their number")
         known = [row.score for row in rows if row.score is not None]
         low, high = (min(known), max(known)) if known else (0.0, 1.0)
@@ -125,13 +131,13 @@ def trials(rows: Sequence[TrialRow]) -> Markup:
         y = linear(max(0.0, low - room), high + room, height - bottom, top)
         first, last = rows[0].number, max(rows[-1].number, rows[0].number + 1)
         x = linear(first, last, left + 10, width - right - 10)
-        _grid(canvas, y, max(0.0, low - room), high + room, left, width - right)
+        _grid(canvas, y, (max(0.0, low - room), high + room), left, width - right)
         failed_y = height - bottom + 20
         canvas.line(left, height - bottom, width - right, height - bottom, "axis")
-        _numbers(canvas, x, first, last, height - bottom + 42, 12 if wide else 6)
+        _numbers(canvas, x, (first, last), height - bottom + 42, count=12 if wide else 6)
         canvas.text(left - 8, failed_y + 4, "failed", "end", "small")
         canvas.text((left + width - right) / 2, height - 4, "trial number", "middle")
-        canvas.text(left - (52 if wide else 42), top - 2, "charged tps", "start", "small")
+        canvas.text(left - (52 if wide else 42), 11, "charged tps", "start", "small")
         steps: list[tuple[float, float]] = []
         for row in rows:
             if row.best is not None:
@@ -144,35 +150,41 @@ def trials(rows: Sequence[TrialRow]) -> Markup:
             at = failed_y if row.score is None else y(row.score)
             mark = trial_mark(row)
             color = 6 if mark == "cross" else row.color
-            symbol(canvas, mark, x(row.number), at, color, row.says, 5.0 if wide else 3.6)
+            symbol(canvas, mark, (x(row.number), at), color=color, tip=row.says, size=5.0 if wide else 3.6)
         return canvas
 
     return both(draw)
 
 
-def _grid(canvas: Canvas, y: Scale, low: float, high: float, left: float, right: float) -> None:
-    for tick in figures.ticks(low, high, 5):
+def _grid(canvas: Canvas, y: Scale, ends: tuple[float, float], left: float, right: float) -> None:
+    for tick in figures.ticks(*ends, 5):
         canvas.line(left, y(tick), right, y(tick), "grid")
         canvas.text(left - 8, y(tick) + 4, figures.tick_word(tick), "end")
 
 
-def _numbers(canvas: Canvas, x: Scale, low: float, high: float, at: float, count: int) -> None:
-    for tick in figures.ticks(low, high, count):
+def _numbers(canvas: Canvas, x: Scale, ends: tuple[float, float], at: float, *, count: int) -> None:
+    for tick in figures.ticks(*ends, count):
         if float(tick).is_integer():
             canvas.text(x(tick), at, figures.grouped(int(tick)), "middle")
+
+
+def bounded(one: Effect) -> bool:
+    """Whether the interval has two ends that can be drawn; a single pair has none."""
+    return one.low is not None and one.high is not None and one.low > 0 and one.high < RATIO_MAX
 
 
 def _ratio_ends(effects: Sequence[Effect]) -> tuple[float, float]:
     seen = [1.0]
     for one in effects:
-        seen += [one.ratio, one.low or one.ratio, one.high or one.ratio, *one.ratios]
+        ends = [one.low, one.high] if bounded(one) else []
+        seen += [each for each in (one.ratio, *ends, *one.ratios) if each is not None]
     low, high = math.log(max(1e-6, min(seen))), math.log(max(seen))
     room = max((high - low) * 0.06, 0.01)
     return math.exp(low - room), math.exp(high + room)
 
 
-def _ratio_axis(canvas: Canvas, x: Scale, low: float, high: float, top: float, bottom: float, count: int) -> None:
-    for tick in figures.ticks(low, high, count):
+def _ratio_axis(canvas: Canvas, x: Scale, ends: tuple[float, float], top: float, bottom: float, *, count: int) -> None:
+    for tick in figures.ticks(*ends, count):
         if tick > 0:
             canvas.line(x(math.log(tick)), top, x(math.log(tick)), bottom, "ref" if tick == 1 else "grid")
             canvas.text(x(math.log(tick)), bottom + 17, figures.tick_word(tick), "middle")
@@ -190,7 +202,7 @@ def forest(effects: Sequence[Effect], axis: str) -> Markup:
         canvas = Canvas(width, height, axis + ": " + "; ".join(_effect_words(one) for one in effects))
         low, high = _ratio_ends(effects)
         x = linear(math.log(low), math.log(high), left + 10, width - right - 10)
-        _ratio_axis(canvas, x, low, high, top - 6, height - bottom, 8 if wide else 4)
+        _ratio_axis(canvas, x, (low, high), top - 6, height - bottom, count=8 if wide else 4)
         canvas.text((left + width - right) / 2, height - 6, axis, "middle")
         canvas.text(x(0.0), top - 12, "no difference", "middle", "small")
         for index, one in enumerate(effects):
@@ -211,7 +223,7 @@ def forest(effects: Sequence[Effect], axis: str) -> Markup:
 
 
 def _interval(canvas: Canvas, x: Scale, one: Effect, middle: float) -> None:
-    if one.low is not None and one.high is not None and one.low > 0:
+    if bounded(one) and one.low is not None and one.high is not None:
         start, end = x(math.log(one.low)), x(math.log(one.high))
         canvas.add(
             "rect", x=start, y=middle - 8, width=max(2.0, end - start), height=16, rx=3, class_=f"band f{one.color}"
@@ -221,7 +233,12 @@ def _interval(canvas: Canvas, x: Scale, one: Effect, middle: float) -> None:
     for index, ratio in enumerate(one.ratios):
         tip = f"pair {index + 1}: {figures.ratio(ratio)}"
         canvas.add(
-            "circle", cx=x(math.log(max(ratio, 1e-6))), cy=middle, r=4.2, class_=f"dot open s{one.color}", data_tip=tip
+            "circle",
+            cx=x(math.log(max(ratio, 1e-6))),
+            cy=middle + (-5, 5, 0)[index % 3],
+            r=4.2,
+            class_=f"dot open s{one.color}",
+            data_tip=tip,
         )
     at = x(math.log(max(one.ratio, 1e-6)))
     canvas.add("path", d=f"M{at:.1f} {middle - 8:.1f}l5.5 8l-5.5 8l-5.5 -8z", class_=f"f{one.color}")
@@ -230,6 +247,8 @@ def _interval(canvas: Canvas, x: Scale, one: Effect, middle: float) -> None:
 def interval_words(one: Effect) -> str:
     if one.low is None or one.high is None:
         return "one measurement"
+    if one.high >= RATIO_MAX:
+        return "no limit known"
     return f"{figures.plain_ratio(one.low)} … {figures.plain_ratio(one.high)}"
 
 
@@ -245,24 +264,37 @@ def contributions(effects: Sequence[Effect]) -> Markup:
         row_height, top, bottom = (34.0 if wide else 48.0), 8.0, 44.0
         left, right = (270.0, 158.0) if wide else (6.0, 6.0)
         height = top + row_height * len(effects) + bottom
-        canvas = Canvas(
-            width, height, "Contribution of each line: " + "; ".join(_effect_words(one) for one in effects)
-        )
+        canvas = Canvas(width, height, "Contribution of each line: " + "; ".join(_effect_words(one) for one in effects))
         low, high = _ratio_ends(effects)
         x = linear(math.log(low), math.log(high), left + 10, width - right - 10)
-        _ratio_axis(canvas, x, low, high, top, height - bottom, 8 if wide else 4)
+        _ratio_axis(canvas, x, (low, high), top, height - bottom, count=8 if wide else 4)
         words = "throughput of the winner over the winner without this line (1 = no effect)"
-        canvas.text((left + width - right) / 2, height - 6, words if wide else "winner over winner without the line", "middle")
+        canvas.text(
+            (left + width - right) / 2, height - 6, words if wide else "winner over winner without the line", "middle"
+        )
         for index, one in enumerate(effects):
             middle = top + row_height * (index + (0.5 if wide else 0.72))
             start, end = sorted((x(0.0), x(math.log(max(one.ratio, 1e-6)))))
             color = one.color
             canvas.add(
-                "rect", x=start, y=middle - 7, width=max(1.5, end - start), height=14, rx=2, class_=f"f{color}", opacity="0.75"
+                "rect",
+                x=start,
+                y=middle - 7,
+                width=max(1.5, end - start),
+                height=14,
+                rx=2,
+                class_=f"f{color}",
+                opacity="0.75",
             )
-            if one.low is not None and one.high is not None and one.low > 0:
+            if bounded(one) and one.low is not None and one.high is not None:
                 a, b = x(math.log(one.low)), x(math.log(one.high))
-                canvas.add("path", d=f"M{a:.1f} {middle:.1f}H{b:.1f}M{a:.1f} {middle - 4:.1f}v8M{b:.1f} {middle - 4:.1f}v8", stroke="currentColor", fill="none", stroke_width="1.4")
+                canvas.add(
+                    "path",
+                    d=f"M{a:.1f} {middle:.1f}H{b:.1f}M{a:.1f} {middle - 4:.1f}v8M{b:.1f} {middle - 4:.1f}v8",
+                    stroke="currentColor",
+                    fill="none",
+                    stroke_width="1.4",
+                )
             label_y = middle + 4 if wide else middle - 13
             canvas.text(0, label_y, one.label, "start", "strong")
             words = f"{figures.ratio(one.ratio)}  ({interval_words(one)})" if wide else figures.ratio(one.ratio)
@@ -273,17 +305,17 @@ def contributions(effects: Sequence[Effect]) -> Markup:
 
 
 def slopes(groups: Sequence[Pairs]) -> Markup:
-    """Each line is one interleaved pair: charged throughput of the other arm at the left, of the winner at the right."""
+    """Each line is one interleaved pair: charged throughput of the other arm left, of the winner right."""
 
     def draw(width: float) -> Canvas:
         wide = width > 600
-        height, top, bottom = 270.0, 22.0, 40.0
+        height, top, bottom = 280.0, 30.0, 40.0
         canvas = Canvas(width, height, "Charged throughput of both arms in each interleaved pair")
         seen = [value for group in groups for pair in group.pairs for value in (pair.a, pair.b)]
         low, high = min([0.0, *seen]), max(seen) * 1.06
         y = linear(low, high, height - bottom, top)
         left = 64.0 if wide else 46.0
-        _grid(canvas, y, low, high, left, width)
+        _grid(canvas, y, (low, high), left, width)
         canvas.text(left - (52 if wide else 42), 10, "charged tps", "start", "small")
         step = (width - left) / len(groups)
         for index, group in enumerate(groups):
@@ -292,8 +324,8 @@ def slopes(groups: Sequence[Pairs]) -> Markup:
             for number, pair in enumerate(group.pairs):
                 canvas.line(start, y(pair.a), end, y(pair.b), f"s{group.color} thin")
                 tip = f"pair {number + 1}: {figures.number(pair.a)} → {figures.number(pair.b)} tps"
-                symbol(canvas, "dot", start, y(pair.a), group.color, tip, 4.4)
-                symbol(canvas, "triangle", end, y(pair.b), 1, tip, 4.0)
+                symbol(canvas, "dot", (start, y(pair.a)), color=group.color, tip=tip, size=4.4)
+                symbol(canvas, "triangle", (end, y(pair.b)), color=1, tip=tip, size=4.0)
             canvas.text(start, height - bottom + 20, group.a, "middle", "strong")
             canvas.text(end, height - bottom + 20, group.b, "middle", "strong")
         return canvas
@@ -303,20 +335,21 @@ def slopes(groups: Sequence[Pairs]) -> Markup:
 
 def percentiles(one: Distribution) -> Markup:
     """Latency over percentile, the tail spread out: the scale is the number of nines."""
-    places = [(0.0, "0"), (50.0, "50"), (90.0, "90"), (99.0, "99"), (99.9, "99.9"), (99.99, "99.99"), (99.999, "99.999")]
+    places = [(50.0, "50"), (90.0, "90"), (99.0, "99"), (99.9, "99.9"), (99.99, "99.99"), (99.999, "99.999")]
 
     def nines(percentile: float) -> float:
         return -math.log10(max(1e-7, 1 - percentile / 100))
 
     def draw(width: float) -> Canvas:
         wide = width > 600
-        height, left, right, top, bottom = 300.0, (72.0 if wide else 52.0), 14.0, 20.0, 44.0
+        height, left, right, top, bottom = 310.0, (72.0 if wide else 52.0), 14.0, 30.0, 44.0
         canvas = Canvas(width, height, f"Latency by percentile in phase {one.phase}")
         values = [ms for curve in one.curves for _, ms in curve.points if ms > 0]
         last = max(percentile for curve in one.curves for percentile, _ in curve.points)
+        curves_low = min(percentile for curve in one.curves for percentile, _ in curve.points)
         low, high = math.floor(math.log10(min(values)) * 3) / 3, math.ceil(math.log10(max(values)) * 3) / 3
         y = linear(low, max(high, low + 0.4), height - bottom, top)
-        x = linear(0.0, max(1.0, nines(last)), left, width - right)
+        x = linear(nines(curves_low), max(1.0, nines(last)), left, width - right)
         for power in range(math.floor(low), math.ceil(high) + 1):
             for factor in (1, 2, 5):
                 at = math.log10(factor) + power

@@ -35,7 +35,7 @@ from dbdyno.run.record import RunRecord, open_run
 from dbdyno.stats import histogram
 
 _PERCENTILES = (("p50_us", "p50", 3), ("p95_us", "p95", 2), ("p99_us", "p99", 1), ("p999_us", "p99.9", 6))
-_NINES = (*range(0, 100, 2), 99, 99.3, 99.5, 99.7, 99.8, 99.9, 99.95, 99.98, 99.99, 99.995, 99.999)
+_NINES = (*range(10, 100, 2), 99, 99.3, 99.5, 99.7, 99.8, 99.9, 99.95, 99.98, 99.99, 99.995, 99.999)
 
 
 def view_run(path: Path, base: Path | None = None) -> RunView:
@@ -88,8 +88,9 @@ def _says(plan: Plan, phases: Sequence[PhaseOutcome], outcome: Outcome | None) -
         return "The run holds no measured transaction." if plan.verb == "run" else "A recording without load."
     first = measured[0]
     words = (
-        f"{figures.number(first.tps)} transactions per second over {figures.seconds(first.seconds)} with {first.threads} "
-        f"connections; 99 % of them answered within {figures.milliseconds(first.response.p99_us / 1e3)}."
+        f"{figures.number(first.tps)} transactions per second over {figures.seconds(first.seconds)} "
+        f"with {first.threads} connections; "
+        f"99 % of them answered within {figures.milliseconds(first.response.p99_us / 1e3)}."
     )
     if outcome is None:
         words += " The run was cut off: these are the intervals that were written."
@@ -109,7 +110,8 @@ def _subtitle(record: RunRecord) -> list[str]:
 
 def _doubts(record: RunRecord) -> list[Note]:
     notes = [
-        Note(says=one.says, kind=str(one.doubt), helps=one.helps, grave=one.doubt.grave) for one in doubts_of(record.outcome)
+        Note(says=one.says, kind=str(one.doubt), helps=one.helps, grave=one.doubt.grave)
+        for one in doubts_of(record.outcome)
     ]
     notes.sort(key=lambda note: not note.grave)
     if record.outcome is None:
@@ -140,7 +142,7 @@ def _phase(phase: PhaseOutcome, plan: Plan) -> PhaseView:
     fixed = planned is not None and planned.mode == LoopMode.OPEN
     tiles = [Tile(name="throughput", value=figures.number(phase.tps), unit="tps", hint="all transaction types")]
     if (nopm := phase.figures.get("nopm")) is not None:
-        tiles.append(Tile(name="NOPM", value=figures.number(nopm), unit="per min", hint="new orders, TPC-C-like, no wait"))
+        tiles.append(Tile(name="NOPM", value=figures.number(nopm), unit="/min", hint="new orders; TPC-C-like, no wait"))
     for field, name in (("p50_us", "p50"), ("p95_us", "p95"), ("p99_us", "p99"), ("p999_us", "p99.9")):
         value = getattr(phase.response, field) / 1e3 if phase.response.count else None
         hint = f"service {figures.number(getattr(phase.service, field) / 1e3)} ms" if phase.service.count else ""
@@ -153,7 +155,11 @@ def _phase(phase: PhaseOutcome, plan: Plan) -> PhaseView:
             hint=f"{figures.grouped(phase.retries)} retries of {figures.grouped(phase.count)} transactions",
         )
     )
-    how = f"open loop at {figures.number(planned.rate_per_s)} per second ({planned.arrivals})" if fixed and planned else "closed loop"
+    how = (
+        f"open loop at {figures.number(planned.rate_per_s)} per second ({planned.arrivals})"
+        if fixed and planned
+        else "closed loop"
+    )
     says = f"{how}, {figures.seconds(phase.seconds)}, {phase.threads} connections"
     return PhaseView(name=phase.phase, says=says, tiles=tiles)
 
@@ -182,22 +188,50 @@ def _lines(t_s: Floats, named: Sequence[tuple[str, int, Floats, bool]]) -> tuple
 def _load_charts(load: Load, marks: list[Mark]) -> list[Chart]:
     x, tps = _lines(load.t_s, [("transactions", 1, load.tps, False)])
     charts = [
-        Chart(id="run-tps", group="run", title="Throughput", unit="tps", axis="transactions per second", x=x, lines=tps,
-              marks=marks, tall=True, fill=True)
-    ]  # fmt: skip
+        Chart(
+            id="run-tps",
+            group="run",
+            title="Throughput",
+            unit="tps",
+            axis="transactions per second",
+            x=x,
+            lines=tps,
+            marks=marks,
+            tall=True,
+            fill=True,
+        )
+    ]
     wanted = [(f"response {name}", color, load.response_ms[field], False) for field, name, color in _PERCENTILES]
     wanted.append(("service p99", 0, load.service_ms["p99_us"], True))
     x, lines = _lines(load.t_s, [one for one in wanted if np.isfinite(one[2]).any()])
     if lines:
         charts.append(
-            Chart(id="run-latency", group="run", title="Response time of each interval", unit="ms", axis="milliseconds", x=x,
-                  lines=lines, marks=marks, tall=True)
-        )  # fmt: skip
+            Chart(
+                id="run-latency",
+                group="run",
+                title="Response time of each interval",
+                unit="ms",
+                axis="milliseconds",
+                x=x,
+                lines=lines,
+                marks=marks,
+                tall=True,
+            )
+        )
     if load.errors.any() or load.retries.any():
         x, lines = _lines(load.t_s, [("errors", 6, load.errors, False), ("retries", 2, load.retries, True)])
         charts.append(
-            Chart(id="run-errors", group="run", title="Errors and retries", unit="per s", axis="per second", x=x, lines=lines, marks=marks)
-        )  # fmt: skip
+            Chart(
+                id="run-errors",
+                group="run",
+                title="Errors and retries",
+                unit="per s",
+                axis="per second",
+                x=x,
+                lines=lines,
+                marks=marks,
+            )
+        )
     return charts
 
 
@@ -207,7 +241,10 @@ def _distributions(phases: Sequence[PhaseOutcome], plan: Plan) -> list[Distribut
         if not phase.measured:
             continue
         curves = []
-        for label, latency, color, dash in (("response", phase.response, 1, False), ("service", phase.service, 2, True)):
+        for label, latency, color, dash in (
+            ("response", phase.response, 1, False),
+            ("service", phase.service, 2, True),
+        ):
             points = _curve(latency)
             if points:
                 curves.append(Curve(label=label, color=color, dash=dash, points=points))
@@ -283,7 +320,13 @@ def _sampling(outcome: Outcome | None, record: RunRecord) -> list[Row]:
     for name, value in (outcome.sampling if outcome is not None else {}).items():
         unit = "ms" if name.endswith("_ms") else "s" if name.endswith("_s") else ""
         label = name.removesuffix(f"_{unit}") if unit else name
-        shown = figures.seconds(float(value) / 1e3) if unit == "ms" and isinstance(value, int | float) else scalar(value, unit)
+        shown = (
+            figures.seconds(float(value) / 1e3)
+            if unit == "ms" and isinstance(value, int | float)
+            else scalar(value, unit)
+        )
         rows.append(Row(name=label.replace("_", " "), value=shown))
-    rows += [Row(name=f"probe {name}", value="", unknown=why) for name, why in sorted(record.samples().unknown().items())]
+    rows += [
+        Row(name=f"probe {name}", value="", unknown=why) for name, why in sorted(record.samples().unknown().items())
+    ]
     return rows

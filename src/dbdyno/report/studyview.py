@@ -8,6 +8,7 @@ from pathlib import Path
 from dbdyno.model.errors import RecordError
 from dbdyno.model.trial import Comparison, StudyOutcome, StudyPlan, Trial, TrialKind, TrialStatus
 from dbdyno.report import arms, contract, figures, links, methods, overlay
+from dbdyno.report.comparing import interval_text
 from dbdyno.report.shapes import (
     Answer,
     Arm,
@@ -20,8 +21,9 @@ from dbdyno.report.shapes import (
     StudyView,
     TrialRow,
 )
-from dbdyno.report.words import environment_rows, shell, workload_words
+from dbdyno.report.words import environment_rows, setting_rows, shell, workload_words
 from dbdyno.run.record import open_run
+from dbdyno.tune import confirm
 from dbdyno.tune.store import StudyRecord, open_study
 
 LESS = " (less is better)"
@@ -58,17 +60,17 @@ def view_study(path: Path, base: Path | None = None) -> StudyView:
         status=outcome.status if outcome is not None else "interrupted",
         subtitle=_subtitle(plan, trials),
         answer=answer(plan, trials, outcome, found),
-        checks=contract.checks(plan, outcome, trials),
+        checks=contract.checks(plan, outcome),
         doubts=_doubts(path, trials, outcome),
         gone=gone,
         arms=found,
         bars=arms.bar_cards(found),
         debts=arms.debt_table(found),
         effects=_effects(outcome, palette),
-        pairs=_pairs(trials, palette),
+        pairs=_pairs(plan, trials, palette),
         trials=_trial_rows(trials, path, base or path, {name: color for name, color in palette.items()}),
         trials_says=_trials_says(trials),
-        knobs=_knobs(trials, outcome, found),
+        knobs=_knobs(path, trials, outcome),
         configuration=configuration,
         statements=statements,
         charts=charts,
@@ -110,15 +112,16 @@ def answer(plan: StudyPlan, trials: Sequence[Trial], outcome: StudyOutcome | Non
     main = main_comparison(outcome)
     if main is None:
         return _unconfirmed(trials, found)
-    interval = f"{main.confidence * 100:.0f} % interval {figures.plain_ratio(main.low)} … {figures.plain_ratio(main.high)}"
+    interval = f"{main.confidence * 100:.0f} % interval {interval_text(main)}"
     pairs = f"{main.pairs} interleaved {'pair' if main.pairs == 1 else 'pairs'}"
+    times = f"{figures.ratio(main.ratio)} as many"
     if main.verdict == "faster":
-        says = f"The tuned configuration makes {figures.ratio(main.ratio)} as many transactions per second as {_the(main.a)}"
+        says = f"The tuned configuration makes {times} transactions per second as {_the(main.a)}"
     elif main.verdict == "slower":
-        says = f"The tuned configuration is slower than {_the(main.a)}: it makes {figures.ratio(main.ratio)} as many transactions per second"
+        says = f"The tuned configuration is slower than {_the(main.a)}: it makes {times} transactions per second"
     else:
         says = f"No difference in throughput between the tuned configuration and {_the(main.a)} was shown"
-    tail = contract.summary(plan, outcome, trials)
+    tail = contract.summary(plan, outcome)
     also = [_also(one) for one in (outcome.comparisons if outcome else ()) if one is not main and one.b == arms.WINNER]
     return Answer(
         verdict=main.verdict,
@@ -134,7 +137,7 @@ def _the(name: str) -> str:
 
 
 def _also(one: Comparison) -> str:
-    ends = f"{figures.plain_ratio(one.low)} … {figures.plain_ratio(one.high)}"
+    ends = interval_text(one)
     name = figure_words(one.figure).removesuffix(LESS)
     verdict = {"faster": "better", "slower": "worse"}.get(one.verdict, one.verdict)
     return f"Against {_the(one.a)}, {name}: {figures.ratio(one.ratio)} ({ends}), {verdict}."
@@ -207,11 +210,16 @@ def _doubts(path: Path, trials: Sequence[Trial], outcome: StudyOutcome | None) -
     if doubted:
         notes.append(Note(says=f"{doubted} of {len(trials)} trials were doubted and not believed.", kind="doubted"))
     if failed:
-        notes.append(Note(says=f"{failed} of {len(trials)} trials failed; the reasons are in the list of trials.", kind="failed"))
+        notes.append(
+            Note(says=f"{failed} of {len(trials)} trials failed; the reasons are in the list of trials.", kind="failed")
+        )
     lost = [run for trial in trials for run in trial.runs[:1] if not (path / run).is_dir()]
     if lost:
         notes.append(
-            Note(says=f"{len(lost)} run folders are not there any more; their figures come from the list of trials.", kind="lost")
+            Note(
+                says=f"{len(lost)} run folders are not there any more; their figures come from the list of trials.",
+                kind="lost",
+            )
         )
     return notes
 
@@ -233,20 +241,23 @@ def _effects(outcome: StudyOutcome | None, palette: dict[str, int]) -> list[Effe
     ]
 
 
-def _pairs(trials: Sequence[Trial], palette: dict[str, int]) -> list[Pairs]:
-    """Confirmation runs paired in order."""
-    confirmed = [one for one in trials if one.kind == TrialKind.CONFIRM and one.status != TrialStatus.FAILED]
-    winners = [one for one in confirmed if one.name == arms.WINNER]
+def _pairs(plan: StudyPlan, trials: Sequence[Trial], palette: dict[str, int]) -> list[Pairs]:
+    """Charged throughput of both arms in each round, by the rule of the confirmation itself."""
+    names: list[str] = []
+    for one in trials:
+        if one.kind == TrialKind.CONFIRM and one.name not in names:
+            names.append(one.name)
+    turns = confirm.by_round(trials, [confirm.Arm(name, {}) for name in names], plan.confirm_pairs)
     groups = []
-    for name in arms.names_in_order(confirmed):
-        others = [one for one in confirmed if one.name == name]
+    for name in names:
         both = [
-            Pair(a=a.tps_charged, b=b.tps_charged)
-            for a, b in zip(others, winners, strict=False)
-            if a.tps_charged is not None and b.tps_charged is not None
+            (turn[name].tps_charged, turn[arms.WINNER].tps_charged)
+            for turn in turns
+            if {name, arms.WINNER} <= turn.keys()
         ]
-        if name != arms.WINNER and both:
-            groups.append(Pairs(a=name, b=arms.WINNER, color=palette.get(name, 0), pairs=both))
+        pairs = [Pair(a=a, b=b) for a, b in both if a is not None and b is not None]
+        if name != arms.WINNER and pairs:
+            groups.append(Pairs(a=name, b=arms.WINNER, color=palette.get(name, 0), pairs=pairs))
     return groups
 
 
@@ -260,7 +271,9 @@ def _trial_rows(trials: Sequence[Trial], path: Path, base: Path, palette: dict[s
         words = [f"trial {trial.number}, {trial.kind}{f' ({trial.name})' if trial.name else ''}"]
         words.append(f"{figures.number(trial.score)} tps charged" if trial.score is not None else "no score")
         if trial.status in (TrialStatus.FAILED, TrialStatus.DOUBTED):
-            words.append(f"{trial.status}: {trial.error or '; '.join(note.says for note in trial.doubts) or trial.says}"[:400])
+            words.append(
+                f"{trial.status}: {trial.error or '; '.join(note.says for note in trial.doubts) or trial.says}"[:400]
+            )
         elif trial.says:
             words.append(trial.says[:400])
         run = trial.runs[0] if trial.runs else ""
@@ -298,28 +311,60 @@ def _trials_says(trials: Sequence[Trial]) -> str:
     best = arms.best_search(trials)
     says = f"{len(trials)} trials, {failed} failed ({figures.percent(failed / len(trials))})."
     if best is not None:
-        says += f" The best single trial is number {best.number} with {figures.number(best.score)} charged tps; single trials are not proof, pairs are."
+        says += f" The best single trial is number {best.number} with {figures.number(best.score)} charged tps;"
+        says += " single trials are not proof, pairs are."
     return says
 
 
-def _knobs(trials: Sequence[Trial], outcome: StudyOutcome | None, found: Sequence[Arm]) -> list[KnobRow]:
-    """The winner against the server's default; before a winner is chosen, the best trial so far."""
-    base = next((one for one in trials if one.kind == TrialKind.BASELINE and one.name == "default"), None)
+def _knobs(path: Path, trials: Sequence[Trial], outcome: StudyOutcome | None) -> list[KnobRow]:
+    """The winner against the server's default, as the servers reported both; before a winner is chosen, the best
+    trial so far."""
+    base = [one for one in trials if one.name == "default" and not one.assignment] or [
+        one for one in trials if one.name == "default"
+    ]
     winner = dict(outcome.winner) if outcome is not None else {}
-    contributions = outcome.contributions if outcome is not None else {}
     if not winner:
         best = arms.best_search(trials)
         winner = dict(best.assignment) if best is not None and best.kind == TrialKind.SEARCH else {}
+    seen_before = reported(path, base)
+    seen_after = reported(path, [one for one in trials if dict(one.assignment) == winner])
+    contributions = outcome.contributions if outcome is not None else {}
     rows = []
-    for name, before, after in arms.differences(dict(base.assignment) if base else {}, winner):
+    for name, before, after in arms.differences(dict(base[0].assignment) if base else {}, winner):
+        both = name in seen_before and name in seen_after
         effect = None
         if (measured := contributions.get(name)) and measured.get("ratio"):
             effect = Effect(
-                label=name, figure="throughput", verdict=effect_words(measured), ratio=measured["ratio"],
-                low=measured.get("low"), high=measured.get("high"), color=effect_color(measured),
-            )  # fmt: skip
-        rows.append(KnobRow(name=name, before=before, after=after, effect=effect))
+                label=name,
+                figure="throughput",
+                verdict=effect_words(measured),
+                ratio=measured["ratio"],
+                low=measured.get("low"),
+                high=measured.get("high"),
+                color=effect_color(measured),
+            )
+        rows.append(
+            KnobRow(
+                name=name,
+                before=seen_before[name] if both else before,
+                after=seen_after[name] if both else after,
+                effect=effect,
+            )
+        )
     return sorted(rows, key=lambda row: -(row.effect.ratio if row.effect else 0.0))
+
+
+def reported(path: Path, trials: Sequence[Trial]) -> dict[str, str]:
+    """Settings as the server of the first readable run of these trials had them."""
+    for trial in trials:
+        for run in trial.runs:
+            try:
+                rows = setting_rows(open_run(path / run).facts("before"))
+            except RecordError:
+                continue
+            if rows:
+                return {row.name: row.value for row in rows if not row.unknown}
+    return {}
 
 
 def effect_words(measured: dict[str, float]) -> str:
@@ -333,17 +378,35 @@ def effect_color(measured: dict[str, float]) -> int:
     return {"helps": 1, "harms": 6}.get(effect_words(measured), 0)
 
 
+_NOISE = {
+    "anchors": "anchors (known configurations measured again)",
+    "repeat_cv": "repeats in the search, coefficient of variation",
+    "drift_span": "drift over the search, smallest to largest",
+    "aa_pairs": "A/A pairs in the confirmation",
+    "aa_log_ratio_mean": "A/A pairs, mean difference",
+    "aa_log_ratio_sd": "A/A pairs, standard deviation",
+}
+_NOISE_FRACTIONS = {"repeat_cv", "drift_span", "aa_log_ratio_mean", "aa_log_ratio_sd"}
+
+
 def _noise_rows(outcome: StudyOutcome | None, trials: Sequence[Trial]) -> list[Row]:
+    said = outcome.noise if outcome is not None else {}
     rows = []
-    for name, value in (outcome.noise if outcome is not None else {}).items():
-        shown = figures.number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
-        if isinstance(value, float) and ("cv" in name or "drift" in name or "fraction" in name):
-            shown = figures.percent(value, signed="drift" in name)
-        rows.append(Row(name=name.replace("_", " "), value=shown))
+    for name, title in _NOISE.items():
+        value = said.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            shown = percent_or_count(name, value)
+            rows.append(Row(name=title, value=shown))
     variation = anchor_variation(trials)
-    if variation is not None and not any("anchor" in row.name for row in rows):
+    if variation is not None:
         rows.append(Row(name="anchors, coefficient of variation", value=figures.percent(variation)))
     return rows
+
+
+def percent_or_count(name: str, value: float) -> str:
+    if name in _NOISE_FRACTIONS:
+        return figures.percent(value, signed="mean" in name)
+    return figures.grouped(round(value))
 
 
 def anchor_variation(trials: Sequence[Trial]) -> float | None:
@@ -362,7 +425,8 @@ def anchor_variation(trials: Sequence[Trial]) -> float | None:
 
 
 def _noise_says(outcome: StudyOutcome | None, trials: Sequence[Trial]) -> str:
-    variation = anchor_variation(trials)
+    said = outcome.noise.get("repeat_cv") if outcome is not None else None
+    variation = float(said) if isinstance(said, int | float) else anchor_variation(trials)
     if variation is None:
         return "No configuration was measured often enough in the search to say how much the machine varies by itself."
     return (

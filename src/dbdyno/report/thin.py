@@ -27,7 +27,7 @@ class Thinned(Record, frozen=True, kw_only=True):
 
 
 def thin(t_s: Floats, columns: Sequence[Floats], points_max: int = POINTS_MAX) -> Thinned:
-    """Thins several series on one time axis (seconds, ascending) to at most `points_max` points. Gaps (NaN) stay gaps."""
+    """Thins series on one time axis (seconds, ascending) to at most `points_max` points. Gaps (NaN) stay gaps."""
     if len(t_s) <= points_max:
         return Thinned(t_s=_clean_times(t_s), mean=[clean(column) for column in columns])
     edges = np.linspace(0, len(t_s), points_max + 1).astype(np.int64)[:-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +11,10 @@ from dbdyno.model.plan import WorkloadSpec
 from dbdyno.report import figures
 from dbdyno.report.shapes import Row
 
-SETTING_PREFIXES = ("setting.", "server.setting.", "settings.")
+SETTING_PREFIXES = ("setting.",)
+_UNIT = re.compile(r"^(\d*)(B|kB|MB|GB|TB|us|ms|s|min|h|d)$")
+_BYTES = {"B": 1, "kB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def workload_words(workload: WorkloadSpec | None) -> str:
@@ -41,6 +45,21 @@ def scalar(value: Scalar, unit: str = "") -> str:
     return f"{value}{figures.HARD}{unit}" if unit else value
 
 
+def setting_words(value: str, unit: str) -> str:
+    """A setting in the server's base unit (`16384`, `8kB`) as a size or a time; others as they are."""
+    found = _UNIT.match(unit)
+    try:
+        count = float(value)
+    except ValueError:
+        return f"{value} {unit}".strip()
+    if found is None or count < 0:
+        # A negative number switches something off or leaves it to the server; it is no size.
+        return value if found else f"{value} {unit}".strip()
+    whole = count * float(found[1] or 1)
+    name = found[2]
+    return figures.size(whole * _BYTES[name]) if name in _BYTES else figures.seconds(whole * _SECONDS[name])
+
+
 def row_of(fact: Fact) -> Row:
     unit = fact.unit or ("bytes" if fact.name.endswith("_bytes") else "")
     return Row(
@@ -67,6 +86,6 @@ def setting_rows(facts: Iterable[Fact]) -> list[Row]:
         if not is_setting(fact):
             continue
         prefix = next(one for one in SETTING_PREFIXES if fact.name.startswith(one))
-        row = row_of(fact)
-        rows.append(Row(name=fact.name[len(prefix) :], value=row.value, unknown=row.unknown, source=row.source))
+        shown = "" if fact.unknown else setting_words(str(fact.value), fact.unit)
+        rows.append(Row(name=fact.name[len(prefix) :], value=shown, unknown=fact.unknown, source=fact.source))
     return rows

@@ -48,17 +48,22 @@
   var BYTES = [];
   for (var power = 0; power < 45; power += 1) BYTES.push(Math.pow(2, power));
 
+  function mean(values) {
+    var total = 0, count = 0;
+    values.forEach(function (v) { if (v != null) { total += v; count += 1; } });
+    return count ? total / count : null;
+  }
   function series(chart) {
-    var list = [{ label: "time", value: function (u, v) { return v == null ? "\u2013" : clock(v); } }], bands = [], columns = [chart.x];
+    var list = [{ label: "time", value: function (u, v) { return v == null ? "mean" : clock(v); } }], bands = [], columns = [chart.x];
     chart.lines.forEach(function (line) {
-      var index = list.length;
+      var index = list.length, whole = mean(line.values);
       list.push({
         label: line.label, scale: "y", width: 1.6, spanGaps: false,
         stroke: function () { return color(line.color); },
         dash: line.dash ? [6, 4] : undefined,
         points: { show: chart.x.length < 3 ? true : undefined, size: 4, fill: function () { return color(line.color); } },
         fill: chart.fill ? function () { return color(line.color) + "22"; } : undefined,
-        value: function (u, v) { return words(v, chart.unit); }
+        value: function (u, v, si, idx) { return words(idx == null ? whole : v, chart.unit); }
       });
       columns.push(line.values);
       if (line.low && line.low.length) {
@@ -78,14 +83,16 @@
       var c = u.ctx, box = u.bbox, ratio = window.devicePixelRatio || 1;
       c.save();
       c.beginPath(); c.rect(box.left, box.top, box.width, box.height); c.clip();
+      var free = -1e9;
       chart.marks.forEach(function (mark) {
         var x = Math.round(u.valToPos(mark.t_s, "x", true));
         c.strokeStyle = color(mark.color); c.globalAlpha = mark.kind === "phase" ? 0.85 : 0.6; c.lineWidth = ratio * (mark.kind === "phase" ? 1 : 1.4);
         c.setLineDash(mark.kind === "phase" ? [2 * ratio, 3 * ratio] : mark.kind === "forced" ? [] : [7 * ratio, 4 * ratio]);
         c.beginPath(); c.moveTo(x, box.top); c.lineTo(x, box.top + box.height); c.stroke();
-        if (mark.kind === "phase" && mark.label) {
+        if (mark.kind === "phase" && mark.label && chart.tall && x > free) {
           c.globalAlpha = 1; c.fillStyle = css("--soft"); c.font = (11.5 * ratio) + "px " + css("--sans"); c.textAlign = "left"; c.textBaseline = "top";
           c.fillText(mark.label, x + 4 * ratio, box.top + 3 * ratio);
+          free = x + 10 * ratio + c.measureText(mark.label).width;
         } else if (mark.kind !== "phase") {
           c.globalAlpha = 0.9; c.fillStyle = color(mark.color);
           c.beginPath(); c.moveTo(x - 4 * ratio, box.top); c.lineTo(x + 4 * ratio, box.top); c.lineTo(x, box.top + 6 * ratio); c.fill();
@@ -100,11 +107,14 @@
     var axis = { stroke: function () { return css("--soft"); }, font: "12px " + css("--sans"), labelFont: "12px " + css("--sans"),
       grid: { stroke: function () { return css("--hair"); }, width: 1 }, ticks: { stroke: function () { return css("--line"); }, width: 1, size: 4 } };
     return {
-      width: width, height: chart.tall ? (phone ? 250 : 290) : (phone ? 180 : 170), pxAlign: true, padding: [10, 12, 0, 0],
+      width: width, height: chart.tall ? (phone ? 250 : 290) : (phone ? 180 : 170), pxAlign: true, padding: [10, 20, 0, 0],
       cursor: { sync: { key: chart.group, scales: ["x", null] }, drag: { x: true, y: false, uni: 30 }, points: { size: 6 } },
       legend: { live: true, markers: { width: 2, stroke: function (u, i) { var line = parts.owners[i]; return line ? "var(--c" + line.color + ")" : "transparent"; },
         fill: function () { return "transparent"; }, dash: function (u, i) { var line = parts.owners[i]; return line && line.dash ? "dashed" : "solid"; } } },
-      scales: { x: { time: false }, y: { range: function (u, low, high) {
+      scales: { x: { time: false, range: function (u, low, high) {
+        /* All charts of a group begin and end together, whatever their own first and last points are. */
+        var x = u.data[0], all = spans[chart.group];
+        return low == null || (low === x[0] && high === x[x.length - 1]) ? all : [low, high]; } }, y: { range: function (u, low, high) {
         if (low == null) return [0, 1];
         if (chart.floor != null) { var room = Math.max((high - low) * 0.08, Math.abs(high) * 1e-4, 1e-3); return [low - room, high + room]; }
         return [Math.min(0, low), high > 0 ? high * 1.08 : 1]; } } },
@@ -118,9 +128,17 @@
     };
   }
 
+  var spans = {};
+  data.charts.forEach(function (chart) {
+    if (!chart.x.length) return;
+    var low = chart.x[0], high = chart.x[chart.x.length - 1], span = spans[chart.group];
+    (chart.marks || []).forEach(function (mark) { low = Math.min(low, mark.t_s); });
+    spans[chart.group] = span ? [Math.min(low, span[0]), Math.max(high, span[1])] : [low, high > low ? high : low + 1];
+  });
+
   function draw(chart) {
     var place = document.getElementById(chart.id);
-    if (!place) return;
+    if (!place || !chart.x.length) return;
     var parts = series(chart);
     parts.owners = [null];
     chart.lines.forEach(function (line) { parts.owners.push(line); if (line.low && line.low.length) parts.owners.push(null, null); });
@@ -130,7 +148,7 @@
     place.tabIndex = 0;
     place.addEventListener("keydown", function (event) {
       var step = event.shiftKey ? 10 : 1, last = chart.x.length - 1, now = plot.cursor.idx == null ? -1 : plot.cursor.idx;
-      if (event.key === "Escape") { plot.setScale("x", { min: chart.x[0], max: chart.x[last] }); return; }
+      if (event.key === "Escape") { plots.forEach(function (item) { if (item.chart.group === chart.group) item.plot.setScale("x", { min: spans[chart.group][0], max: spans[chart.group][1] }); }); return; }
       if (event.key === "ArrowRight") now = Math.min(last, now + step);
       else if (event.key === "ArrowLeft") now = Math.max(0, now - step);
       else return;
