@@ -18,7 +18,7 @@ class Verbs(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         names = (module.name for module in pkgutil.iter_modules(dbdyno.cli.__path__))
-        return sorted(name.removesuffix("_") for name in names if name not in _NOT_VERBS)
+        return sorted(name.removesuffix("_") for name in names if name not in _NOT_VERBS and name[0] != "_")
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):

@@ -122,6 +122,20 @@ def fit_to_server(space: KnobSpace, settings: Mapping[str, Setting], *, restart:
     return msgspec.structs.replace(space, knobs=tuple(knobs))
 
 
+def as_found(space: KnobSpace, settings: Mapping[str, Setting]) -> KnobSpace:
+    """The space with the server's present values as defaults, for a server that its owner has configured."""
+    knobs = []
+    for knob in space.knobs:
+        value: Value = settings[knob.name].value if knob.name in settings else knob.default
+        if not knob.choices and isinstance(value, str):
+            try:
+                value = int(value) if knob.integer else float(value)
+            except ValueError:
+                value = knob.default
+        knobs.append(msgspec.structs.replace(knob, default=value))
+    return msgspec.structs.replace(space, knobs=tuple(knobs))
+
+
 def fit_assignment(assignment: Assignment, space: KnobSpace) -> tuple[Assignment, list[str]]:
     """Leaves out what this server does not have or accept (an advice knows the version, not the build).
 

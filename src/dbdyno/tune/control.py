@@ -44,11 +44,17 @@ class Recovery:
 class Controller(Protocol):
     """At most seven methods. Errors are `DynoError`s; a start that fails raises one that quotes the server's log."""
 
-    target: Target
-    standing: Sequence[DoubtNote]
-    """Doubts that hold for every trial here."""
-    can_restart: bool
-    """Whether settings that need a restart can be changed at all."""
+    @property
+    def target(self) -> Target: ...
+    @property
+    def standing(self) -> Sequence[DoubtNote]:
+        """Doubts that hold for every trial here."""
+        ...
+
+    @property
+    def can_restart(self) -> bool:
+        """Whether settings that need a restart can be changed at all."""
+        ...
 
     def look(self) -> Mapping[str, Setting]:
         """The settings as they are, without changing any."""

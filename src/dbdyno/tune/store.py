@@ -14,6 +14,7 @@ import msgspec
 
 from dbdyno.model.errors import RecordError
 from dbdyno.model.knob import Setting
+from dbdyno.model.machine import Machine
 from dbdyno.model.record import FORMAT_VERSION, from_json, to_json
 from dbdyno.model.trial import StudyOutcome, StudyPlan, Trial
 
@@ -31,6 +32,11 @@ class StudyRecord:
     def runs(self, trial: Trial) -> list[Path]:
         """The trial's run folders."""
         return [self.path / run for run in trial.runs]
+
+    def machine(self) -> Machine | None:
+        """The machine that the ranges were made for; None when the study was cut off before it looked."""
+        file = self.path / "machine.json"
+        return from_json(file.read_bytes(), Machine) if file.exists() else None
 
     def original(self) -> dict[str, Setting]:
         """Settings of the server before the first change; empty when none were saved (a sandbox)."""
@@ -126,6 +132,10 @@ class StudyStore:
 
     def write_outcome(self, outcome: StudyOutcome) -> None:
         self._replace("outcome.json", to_json(outcome) + b"\n")
+
+    def write_machine(self, machine: Machine) -> None:
+        """The machine that the ranges are made for; a resumed study keeps them though the disk filled meanwhile."""
+        self._replace("machine.json", to_json(machine) + b"\n")
 
     def write_original(self, settings: dict[str, Setting]) -> None:
         self._replace("original.json", to_json(settings) + b"\n")
