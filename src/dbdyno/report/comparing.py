@@ -17,7 +17,7 @@ from dbdyno.report import figures
 from dbdyno.report.reading import closed_phase, doubts_of, load_of, open_phase
 from dbdyno.report.shapes import Note
 from dbdyno.report.thin import Floats
-from dbdyno.report.words import is_setting, workload_words
+from dbdyno.report.words import setting_rows, workload_words
 from dbdyno.run.record import RunRecord, open_run
 from dbdyno.stats import paired
 
@@ -217,11 +217,10 @@ def _doubts(sides: list[list[RunRecord]]) -> list[Note]:
 def _differences(sides: list[list[RunRecord]]) -> list[Difference]:
     """Settings that differ between the first runs of the sides."""
     first, second = (
-        {fact.name: str(fact.value) for fact in side[0].facts("before") if is_setting(fact) and not fact.unknown}
-        for side in sides
+        {row.name: row.value for row in setting_rows(side[0].facts("before")) if not row.unknown} for side in sides
     )
     return [
-        Difference(name=name.partition(".")[2], a=first.get(name, figures.NONE), b=second.get(name, figures.NONE))
+        Difference(name=name, a=first.get(name, figures.NONE), b=second.get(name, figures.NONE))
         for name in sorted(first.keys() | second.keys())
         if first.get(name) != second.get(name)
     ]

@@ -23,7 +23,6 @@ from dbdyno.report.shapes import (
 )
 from dbdyno.report.words import environment_rows, setting_rows, shell, workload_words
 from dbdyno.run.record import open_run
-from dbdyno.tune import confirm
 from dbdyno.tune.store import StudyRecord, open_study
 
 LESS = " (less is better)"
@@ -67,7 +66,7 @@ def view_study(path: Path, base: Path | None = None) -> StudyView:
         bars=arms.bar_cards(found),
         debts=arms.debt_table(found),
         effects=_effects(outcome, palette),
-        pairs=_pairs(plan, trials, palette),
+        pairs=_pairs(trials, palette),
         trials=_trial_rows(trials, path, base or path, {name: color for name, color in palette.items()}),
         trials_says=_trials_says(trials),
         knobs=_knobs(path, trials, outcome),
@@ -241,24 +240,38 @@ def _effects(outcome: StudyOutcome | None, palette: dict[str, int]) -> list[Effe
     ]
 
 
-def _pairs(plan: StudyPlan, trials: Sequence[Trial], palette: dict[str, int]) -> list[Pairs]:
-    """Charged throughput of both arms in each round, by the rule of the confirmation itself."""
-    names: list[str] = []
-    for one in trials:
-        if one.kind == TrialKind.CONFIRM and one.name not in names:
-            names.append(one.name)
-    turns = confirm.by_round(trials, [confirm.Arm(name, {}) for name in names], plan.confirm_pairs)
+def _pairs(trials: Sequence[Trial], palette: dict[str, int]) -> list[Pairs]:
+    """Charged throughput of both arms in each round."""
+    rounds = confirmation_rounds(trials)
     groups = []
-    for name in names:
-        both = [
+    for name in {name: None for turn in rounds for name in turn if name != arms.WINNER}:
+        found = [
             (turn[name].tps_charged, turn[arms.WINNER].tps_charged)
-            for turn in turns
+            for turn in rounds
             if {name, arms.WINNER} <= turn.keys()
         ]
-        pairs = [Pair(a=a, b=b) for a, b in both if a is not None and b is not None]
-        if name != arms.WINNER and pairs:
+        pairs = [Pair(a=a, b=b) for a, b in found if a is not None and b is not None]
+        if pairs:
             groups.append(Pairs(a=name, b=arms.WINNER, color=palette.get(name, 0), pairs=pairs))
     return groups
+
+
+def confirmation_rounds(trials: Sequence[Trial]) -> list[dict[str, Trial]]:
+    """Confirmation runs by round and arm, failed ones left out. A run that was doubted or failed is made once more at
+    once, and then the second counts (the rule of the tuning loop, which is not imported here for its weight)."""
+    slots: list[Trial] = []
+    fresh = True
+    for trial in (one for one in trials if one.kind == TrialKind.CONFIRM):
+        bad = bool(slots) and slots[-1].status in (TrialStatus.DOUBTED, TrialStatus.FAILED)
+        again = bad and fresh and trial.name == slots[-1].name
+        if again:
+            slots[-1] = trial
+        else:
+            slots.append(trial)
+        fresh = not again
+    names = {one.name for one in slots}
+    rounds = [slots[start : start + len(names)] for start in range(0, len(slots), max(1, len(names)))]
+    return [{one.name: one for one in turn if one.status != TrialStatus.FAILED} for turn in rounds]
 
 
 def _trial_rows(trials: Sequence[Trial], path: Path, base: Path, palette: dict[str, int]) -> list[TrialRow]:
