@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from sandbox_tools import ask, leaves_nothing
 
 from dbdyno.cli.common import SystemClock
 from dbdyno.model.engine import Engine
@@ -25,15 +26,6 @@ from dbdyno.sandbox.process import identify, wait_gone
 from dbdyno.sandbox.sandbox import Sandbox, create, list_sandboxes, open_sandbox
 
 Make = Callable[..., Sandbox]
-
-
-def ask(sandbox: Sandbox, query: str) -> list[tuple[object, ...]]:
-    target = sandbox.target
-    with psycopg.connect(
-        host=target.host, port=target.port, user=target.user, dbname=target.database, autocommit=True
-    ) as connection:
-        cursor = connection.execute(query)
-        return cursor.fetchall() if cursor.description else []
 
 
 def user_of(pid: int) -> int:
@@ -301,14 +293,6 @@ def test_a_killed_dyno_leaves_no_server_and_a_sandbox_that_starts(
         assert ask(sandbox, "SELECT 1") == [(1,)]
     sandbox.remove()
     leaves_nothing(sandbox)
-
-
-def leaves_nothing(sandbox: Sandbox) -> None:
-    assert not sandbox.folder.exists()
-    assert str(sandbox.folder) not in Path("/proc/self/mountinfo").read_text()
-    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
-        assert str(sandbox.folder) not in backing.read_text()
-    assert not list(Path("/sys/fs/cgroup").glob(f"**/{sandbox._key}"))
 
 
 def test_a_server_that_is_to_be_kept_outlives_dyno(make: Make, home: Home, clock: SystemClock) -> None:

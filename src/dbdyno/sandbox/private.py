@@ -34,6 +34,7 @@ from dbdyno.sandbox.records import SandboxRecord, SandboxState, read_record, wri
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 600.0
 """A server with much to write on a slow disk takes minutes to stop cleanly."""
+_DYING_TIMEOUT_S = 10.0
 _LOG_BYTES_MAX = 16 * 1024**2
 _TAIL_BYTES = 256 * 1024
 
@@ -180,8 +181,12 @@ class Sandbox:
 
     def _heal(self) -> None:
         """Cleans up after a dyno that was killed."""
-        if self.running():
-            return
+        if self._state.process is not None and self.running():
+            if self._state.keep or process.alive(self._state.owner):
+                return
+            # Its dyno is dead, so it has been told to end, and is about to.
+            if not process.wait_gone([self._state.process], self._clock, _DYING_TIMEOUT_S):
+                process.kill_tree(self._state.process, self._clock)
         if self._state.process is not None:
             self._remember(process=None, keep=False)
         programs = Path(self.installation.bin).resolve()
@@ -294,7 +299,7 @@ class Sandbox:
                 die_with_us=None if keep else self._recipe.stop_signal("immediate"),
             )
         )
-        self._remember(process=process.identify(pid), port=port, keep=keep)
+        self._remember(process=process.identify(pid), owner=process.identify(os.getpid()), port=port, keep=keep)
 
     def _wait(self, deadline: float, timeout_s: float, log_start: int) -> None:
         target, secret = self.target, self.secret

@@ -43,6 +43,8 @@ class SandboxState(Record, frozen=True, kw_only=True):
 
     port: int = 0
     process: ProcessId | None = None
+    owner: ProcessId | None = None
+    """The dyno that started it."""
     keep: bool = False
     """Whether the server stays when the dyno that started it ends."""
     assignment: dict[str, Value] = {}
