@@ -26,6 +26,7 @@ from dbdyno.run import summary, sysbench
 from dbdyno.run.choose import choose_workload, parse_options
 from dbdyno.run.driver import check_dataset, cleanup_dataset, list_workloads, load_dataset
 from dbdyno.run.execute import execute
+from dbdyno.run.outcome import errors_of
 from dbdyno.run.record import open_run
 from dbdyno.sandbox.targets import Resolved
 from dbdyno.stats import histogram
@@ -334,6 +335,6 @@ def _csv_line(event: dict[str, Any]) -> str:
     count = sum(one["count"] for one in transactions)
     cells = [f"{event['t_s']:.3f}", event["phase"], f"{count / event['seconds']:.2f}"]
     cells += [f"{us / 1e3:.3f}" for us in times]
-    cells += [str(sum(n for one in transactions for n in one["errors"].values()))]
+    cells += [str(errors_of(event["transactions"]))]
     cells += [str(sum(one["retries"] for one in transactions)), str(event.get("reconnects", 0))]
     return ",".join(cells)

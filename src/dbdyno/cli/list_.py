@@ -6,8 +6,6 @@ import datetime
 from typing import Any
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from dbdyno.cli.common import console, home
 from dbdyno.model.errors import RecordError
@@ -28,15 +26,19 @@ def command(form: str, number: int | None) -> None:
     if not rows:
         console(stderr=True).print("There are no runs yet. `dyno bench` makes one.")
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("name", "kind", "started", "status", "what", "tps", "p99 ms", "doubts"):
-        table.add_column(title, justify="right" if title in ("tps", "p99 ms", "doubts") else "left", no_wrap=True)
+    lines = [("name", "kind", "started", "status", "what", "tps", "p99 ms", "doubts")]
     for row in rows:
         started = row["started_unix_s"]
         when = f"{datetime.datetime.fromtimestamp(started):%Y-%m-%d %H:%M}" if started else ""
-        cells = (row["name"], row["kind"], when, row["status"], row["what"])
-        table.add_row(*map(Text, cells), _number(row["tps"]), _number(row["p99_ms"]), str(row["doubts"] or ""))
-    console().print(table)
+        figures = (_number(row["tps"]), _number(row["p99_ms"]), str(row["doubts"] or ""))
+        lines.append((row["name"], row["kind"], when, row["status"], row["what"], *figures))
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
+        # Figures stand to the right, so that they can be compared by eye; names are never cut.
+        cells = [
+            cell.rjust(w) if i >= 5 else cell.ljust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ]
+        click.echo("  ".join(cells).rstrip())
 
 
 def _number(value: float | None) -> str:

@@ -35,7 +35,9 @@ RECORDING = "recording"
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-o", "--name", help="Name of the record below dyno's home, or a folder when it holds a /.")
 @click.pass_context
-def command(context: click.Context, target: str, time_s: float, every_s: float, form: str, name: str | None) -> None:
+def command(
+    context: click.Context, /, target: str, *, time_s: float, every_s: float, form: str, name: str | None
+) -> None:
     """Record what TARGET and its machine do, for --time seconds or until Ctrl-C. Only reads.
 
     \b

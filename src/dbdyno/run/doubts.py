@@ -14,6 +14,7 @@ import numpy as np
 from dbdyno.model.fact import Fact, Scalar
 from dbdyno.model.plan import LoopMode, Plan
 from dbdyno.model.run import Doubt, DoubtNote, PhaseOutcome
+from dbdyno.run.outcome import GIVEN_UP
 from dbdyno.samples.series import SampleStore, Series
 from dbdyno.stats.steady import steady_from
 
@@ -256,10 +257,14 @@ def _errors(evidence: Evidence) -> Iterator[DoubtNote]:
             kinds: dict[str, int] = {}
             for one in phase.transactions.values():
                 for kind, n in one.get("errors", {}).items():
+                    if kind == GIVEN_UP:
+                        continue
                     kinds[kind] = kinds.get(kind, 0) + int(n)
             seen = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
             yield _note(
-                Doubt.ERRORS, f"{phase.errors} transactions failed in phase {phase.phase}: {seen}.", "see events.jsonl"
+                Doubt.ERRORS,
+                f"{phase.errors} transactions were given up in phase {phase.phase} (failed attempts: {seen}).",
+                "see the server's log; fewer --threads or a larger --scale collide less",
             )
 
 

@@ -28,6 +28,7 @@ COUNTER_ROLES = (
 )
 """Differences that every outcome has, as far as the engine has the role."""
 
+GIVEN_UP = "given_up"
 Event = Mapping[str, Any]
 
 
@@ -51,7 +52,14 @@ def count_of(transactions: Mapping[str, Mapping[str, Any]]) -> int:
 
 
 def errors_of(transactions: Mapping[str, Mapping[str, Any]]) -> int:
-    return sum(int(n) for one in transactions.values() for n in one.get("errors", {}).values())
+    """Transactions that were given up. The driver counts an error for every attempt that failed, by its class, and
+    one of the class `given_up` where no attempt was left; an attempt that was repeated with success is a retry."""
+    return sum(int(one.get("errors", {}).get(GIVEN_UP, 0)) for one in transactions.values())
+
+
+def failed_attempts_of(transactions: Mapping[str, Mapping[str, Any]]) -> int:
+    """Attempts that ended in an error of the server, repeated or not."""
+    return sum(int(n) for one in transactions.values() for kind, n in one.get("errors", {}).items() if kind != GIVEN_UP)
 
 
 def retries_of(transactions: Mapping[str, Mapping[str, Any]]) -> int:

@@ -30,7 +30,7 @@ def interval_line(event: Mapping[str, Any], elapsed_s: float, percentiles: Seque
     times = " ".join(f"p{p:g} {_ms(response.percentile_us(p))}" for p in percentiles)
     line = f"{elapsed_s:6.0f} s  {event['phase']:<8} {count_of(transactions) / seconds:9.1f} tps  response ms {times}"
     for label, n in (
-        ("errors", errors_of(transactions)),
+        ("given up", errors_of(transactions)),
         ("retries", retries_of(transactions)),
         ("reconnects", int(event.get("reconnects", 0))),
         ("waiting", int(event.get("backlog", 0))),
@@ -73,7 +73,7 @@ def phase_lines(phase: PhaseOutcome, percentiles: Sequence[float]) -> list[str]:
         found = histogram.decode(latency.hdr)
         cells = "".join(f"{_ms(found.percentile_us(p)):>10}" for p in percentiles)
         lines.append(f"  {label:<16}{_ms(latency.mean_us):>10}{cells}{_ms(latency.max_us):>10}")
-    lines.append(f"  errors {phase.errors}, retries {phase.retries}")
+    lines.append(f"  given up {phase.errors}, repeated attempts {phase.retries}")
     if phase.driver_cpu_us_per_transaction:
         lines.append(f"  driver's processor time     {phase.driver_cpu_us_per_transaction:.1f} µs per transaction")
     return lines

@@ -2,8 +2,8 @@
 
 Source: sysbench 1.0.20, the files sysbench.c, db_driver.c and sb_histogram.c.
 
-What sysbench calls latency is our response time. Its "ignored errors" are transactions that it repeats after a deadlock
-or a serialization failure, which are our retries and errors. Fairness between threads is not measured here: its
+What sysbench calls latency is our response time. Its "ignored errors" are attempts that ended in a deadlock, a
+serialization failure or a duplicate key. Fairness between threads is not measured here: its
 deviations read `nan`.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dbdyno.model.run import PhaseOutcome
-from dbdyno.run.outcome import count_of, errors_of, retries_of
+from dbdyno.run.outcome import count_of, failed_attempts_of
 from dbdyno.stats import histogram
 
 _BUCKETS, _LOW_MS, _HIGH_MS, _BAR = 1024, 0.001, 100_000.0, 40
@@ -27,7 +27,7 @@ def interval_lines(event: Mapping[str, Any], elapsed_s: float, percentile: float
     qps = sum(statements.values())
     transactions = event["transactions"]
     latency_ms = histogram.decode(event["response"].get("hdr", "")).percentile_us(percentile) / 1e3
-    errors = (errors_of(transactions) + retries_of(transactions)) / seconds
+    errors = failed_attempts_of(transactions) / seconds
     lines = [
         f"[ {elapsed_s:.0f}s ] thds: {event['threads']} tps: {count_of(transactions) / seconds:4.2f} qps: {qps:4.2f} "
         f"(r/w/o: {statements['read']:4.2f}/{statements['write']:4.2f}/{statements['other']:4.2f}) "
@@ -44,7 +44,7 @@ def summary_lines(phase: PhaseOutcome, statements: Mapping[str, int], reconnects
     """The statistics at the end."""
     seconds = phase.seconds or 1.0
     total = sum(statements.values())
-    ignored = phase.errors + phase.retries
+    ignored = failed_attempts_of(phase.transactions)
     response = histogram.decode(phase.response.hdr)
     values, counts = response.spectrum()
     least_us = float(values[counts > 0][0]) if response.count else 0.0
