@@ -63,7 +63,7 @@ def phase_lines(phase: PhaseOutcome, percentiles: Sequence[float]) -> list[str]:
     note = "" if phase.measured else ", not measured"
     lines = [f"{phase.phase} ({phase.seconds:.1f} s, {phase.threads} connections{note})"]
     lines.append(f"  transactions of all types   {phase.count}  ({phase.tps:.1f} per s)")
-    lines += [f"  {name.upper():<27} {value:.1f}" for name, value in sorted(phase.figures.items())]
+    lines += [f"  {name:<27} {value:.5g}" for name, value in sorted(phase.figures.items())]
     head = "".join(f"{f'p{p:g}':>10}" for p in percentiles)
     lines.append(f"  {'times, ms':<16}{'mean':>10}{head}{'max':>10}")
     rows = [("response", phase.response), ("service", phase.service)]
@@ -111,4 +111,4 @@ def watching_lines(outcome: Outcome) -> list[str]:
 
 
 def _ms(us: float) -> str:
-    return f"{us / 1e3:.2f}"
+    return "-" if us != us else f"{us / 1e3:.2f}"

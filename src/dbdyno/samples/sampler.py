@@ -203,9 +203,9 @@ class Sampler:
                     return
                 aligned = lane.wake.wait(self._until_next(lane))
                 lane.wake.clear()
-        except OSError as error:
+        except (OSError, DynoError) as error:
             # The record cannot be written (a full disk); the run itself will say so too.
-            self._failure = f"{lane.name}: {error}"
+            self._failure = f"{lane.name}: {' '.join(str(error).split())}"
         finally:
             used = resource.getrusage(resource.RUSAGE_THREAD)
             lane.cpu_s = used.ru_utime + used.ru_stime
