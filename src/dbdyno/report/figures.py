@@ -29,15 +29,13 @@ def number(value: float | None, digits: int = 3) -> str:
         return NONE
     if value == 0:
         return "0"
-    places = digits - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
+    # The power of ten after rounding: 999.6 is 1.00e+03.
+    scientific = f"{value:.{digits - 1}e}"
+    rounded, places = float(scientific), digits - 1 - int(scientific.partition("e")[2])
     if places <= 0:
         return grouped(int(rounded))
     if abs(rounded) < 1e-6:
-        return f"{rounded:.{digits - 1}e}"
-    if abs(rounded) >= 10 ** (digits - 1):
-        # Rounding carried: 999.6 became 1000.
-        places = max(0, places - 1)
+        return scientific
     whole, _, rest = f"{abs(rounded):.{places}f}".partition(".")
     text = f"{int(whole):,}".replace(",", THIN) + (f".{rest}" if rest else "")
     return f"−{text}" if rounded < 0 else text

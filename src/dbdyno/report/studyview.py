@@ -121,7 +121,7 @@ def answer(plan: StudyPlan, trials: Sequence[Trial], outcome: StudyOutcome | Non
     else:
         says = f"No difference in throughput between the tuned configuration and {_the(main.a)} was shown"
     tail = contract.summary(plan, outcome)
-    also = [_also(one) for one in (outcome.comparisons if outcome else ()) if one is not main and one.b == arms.WINNER]
+    also = [_also(one) for one in (outcome.comparisons if outcome else ()) if one is not main and _worth_saying(one, main)]
     return Answer(
         verdict=main.verdict,
         says=f"{says} ({interval}, {pairs}). {tail}",
@@ -135,11 +135,23 @@ def _the(name: str) -> str:
     return "the default" if name == "default" else f"the configuration “{name}”"
 
 
+def _worth_saying(one: Comparison, main: Comparison) -> bool:
+    """Beside the answer: what else changed against the same arm, and throughput against the others."""
+    figures_said = ("rate_p99_ms", "write_bytes_per_transaction") if one.a == main.a else (main.figure,)
+    return one.b == arms.WINNER and one.figure in figures_said
+
+
+def verdict_words(one: Comparison) -> str:
+    """`faster` and `slower` are said of throughput; of other figures `better` and `worse`."""
+    if one.figure.startswith("tps"):
+        return one.verdict
+    return {"faster": "better", "slower": "worse"}.get(one.verdict, one.verdict)
+
+
 def _also(one: Comparison) -> str:
     ends = interval_text(one)
     name = figure_words(one.figure).removesuffix(LESS)
-    verdict = {"faster": "better", "slower": "worse"}.get(one.verdict, one.verdict)
-    return f"Against {_the(one.a)}, {name}: {figures.ratio(one.ratio)} ({ends}), {verdict}."
+    return f"Against {_the(one.a)}, {name}: {figures.ratio(one.ratio)} ({ends}), {verdict_words(one)}."
 
 
 def _unconfirmed(trials: Sequence[Trial], found: Sequence[Arm]) -> Answer:
@@ -228,7 +240,7 @@ def _effects(outcome: StudyOutcome | None, palette: dict[str, int]) -> list[Effe
         Effect(
             label=f"{one.b} over {one.a}",
             figure=figure_words(one.figure),
-            verdict=one.verdict,
+            verdict=verdict_words(one),
             ratio=one.ratio,
             low=one.low,
             high=one.high,
