@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sandbox_tools import temporary_home
 
 from dbdyno.cli.common import SystemClock
 from dbdyno.engines.registry import engine_named
 from dbdyno.model.engine import Engine
-from dbdyno.model.errors import DynoError
 from dbdyno.model.home import Home
 from dbdyno.sandbox.options import SandboxOptions
-from dbdyno.sandbox.sandbox import Sandbox, create, list_sandboxes, remove
+from dbdyno.sandbox.sandbox import Sandbox, create
 
 Make = Callable[..., Sandbox]
 _HERE = Path(__file__).parent
@@ -29,17 +26,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.engines)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def clock() -> SystemClock:
     return SystemClock()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def engine() -> Engine:
     return engine_named("postgresql")
 
 
-@pytest.fixture(params=["15", "18"])
+@pytest.fixture(scope="session", params=["15", "18"])
 def version(request: pytest.FixtureRequest, engine: Engine) -> str:
     """Versions that the tests run on, where they are installed."""
     wanted: str = request.param
@@ -51,15 +48,8 @@ def version(request: pytest.FixtureRequest, engine: Engine) -> str:
 
 @pytest.fixture
 def home(clock: SystemClock) -> Iterator[Home]:
-    """A home that the server's user may enter (pytest's own folders are closed to it)."""
-    root = Path(tempfile.mkdtemp(prefix="dyno-test-"))
-    root.chmod(0o755)
-    home = Home(root)
-    yield home
-    for one in list_sandboxes(home, clock=clock):
-        with contextlib.suppress(DynoError):
-            remove(home, one.name, clock=clock, force=True)
-    shutil.rmtree(root)
+    with temporary_home(clock) as home:
+        yield home
 
 
 @pytest.fixture

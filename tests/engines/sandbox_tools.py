@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 
-from dbdyno.sandbox.sandbox import Sandbox
+from dbdyno.cli.common import SystemClock
+from dbdyno.model.errors import DynoError
+from dbdyno.model.home import Home
+from dbdyno.sandbox.sandbox import Sandbox, list_sandboxes, remove
+
+
+@contextlib.contextmanager
+def temporary_home(clock: SystemClock) -> Iterator[Home]:
+    """A home that the server's user may enter (pytest's own folders are closed to it); its sandboxes are removed."""
+    root = Path(tempfile.mkdtemp(prefix="dyno-test-"))
+    root.chmod(0o755)
+    home = Home(root)
+    try:
+        yield home
+    finally:
+        for one in list_sandboxes(home, clock=clock):
+            with contextlib.suppress(DynoError):
+                remove(home, one.name, clock=clock, force=True)
+        shutil.rmtree(root)
 
 
 def ask(sandbox: Sandbox, query: str) -> list[tuple[object, ...]]:

@@ -49,6 +49,14 @@ _FACTS: tuple[tuple[str, str, str, LiteralString], ...] = (
 )  # fmt: skip
 
 
+_PENDING: LiteralString = """
+SELECT name FROM pg_settings AS s
+WHERE pending_restart
+  AND NOT (setting = boot_val AND NOT EXISTS (SELECT FROM pg_file_settings AS f WHERE f.name = s.name))
+"""
+"""The server leaves the mark on a setting that was taken out of the file again before any restart."""
+
+
 def connect(target: Target, secret: Secret) -> PostgreSQLSession:
     """Opens a session. Raises `TargetError`: not reachable, wrong password, no such database, no free slot."""
     try:
@@ -192,7 +200,7 @@ class PostgreSQLSession:
             raise
         self._reload()
         names = [*assignment, *reset]
-        rows = self._run(sql.SQL("SELECT name FROM pg_settings WHERE pending_restart"), "read pending settings")
+        rows = self._run(sql.SQL(_PENDING), "read pending settings")
         return sorted({name for (name,) in rows} & {name.lower() for name in names})
 
     def settle(self) -> Debt:
