@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import psycopg
 import pytest
 from sandbox_tools import ask, leaves_nothing
@@ -20,10 +22,10 @@ from dbdyno.cli.common import SystemClock
 from dbdyno.model.engine import Engine
 from dbdyno.model.errors import SandboxError, UsageError
 from dbdyno.model.home import Home
-from dbdyno.sandbox import targets
+from dbdyno.sandbox import identity, targets
 from dbdyno.sandbox.options import Disk, SandboxOptions
 from dbdyno.sandbox.process import identify, wait_gone
-from dbdyno.sandbox.sandbox import Sandbox, create, list_sandboxes, open_sandbox
+from dbdyno.sandbox.sandbox import Sandbox, create, list_sandboxes, open_sandbox, remove
 
 Make = Callable[..., Sandbox]
 
@@ -247,6 +249,44 @@ def test_another_folder_may_hold_it(home: Home, make: Make, clock: SystemClock) 
     assert sandbox.folder == elsewhere / "test"
     assert open_sandbox(home, "postgresql", "test", clock=clock).folder == sandbox.folder
     assert sandbox.start() > 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's home is closed to the server's user")
+def test_a_home_and_binaries_that_are_closed_to_the_servers_user(
+    home: Home, engine: Engine, clock: SystemClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared, closed = home.root / "shared", home.root / "closed"
+    monkeypatch.setattr(identity, "SHARED_ROOT", shared)
+    closed.mkdir(mode=0o700)
+    wheel = [one for one in engine.recipe().installations() if one.origin == "wheel"]
+    if not wheel:
+        pytest.skip("the package with the embedded server is not installed")
+    folder = Path(wheel[0].bin)
+    package = folder.parent.parent
+    shutil.copytree(folder.parent, closed / package.name / folder.parent.name, symlinks=True)
+    shutil.copytree(package.with_name(package.name + ".libs"), closed / (package.name + ".libs"))
+    moved = msgspec.structs.replace(wheel[0], bin=str(closed / package.name / folder.parent.name / folder.name))
+    monkeypatch.setattr(type(engine.recipe()), "installations", lambda *_: [moved])
+    sandbox = create(Home(closed), engine, "test", SandboxOptions(), clock=clock)
+    try:
+        assert shared in sandbox.folder.parents
+        assert shared in Path(sandbox.installation.bin).parents
+        assert open_sandbox(Home(closed), None, "test", clock=clock).start() > 0
+        assert list_sandboxes(Home(closed), clock=clock)[0].status == "running"
+    finally:
+        remove(Home(closed), "test", clock=clock)
+    assert list_sandboxes(Home(closed), clock=clock) == []
+    assert [one.name for one in shared.iterdir()] == ["programs"]
+    with pytest.raises(SandboxError, match="may not enter"):
+        create(Home(closed), engine, "test", SandboxOptions(dir=str(closed)), clock=clock)
+
+
+def test_binaries_that_are_gone_are_named(make: Make, home: Home) -> None:
+    sandbox = make()
+    gone = msgspec.structs.replace(sandbox.installation, bin=str(home.root / "gone"))
+    sandbox.record = msgspec.structs.replace(sandbox.record, installation=gone)
+    with pytest.raises(SandboxError, match="are gone"):
+        sandbox.start()
 
 
 CHILD = """

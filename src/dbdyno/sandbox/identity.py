@@ -116,21 +116,31 @@ def reachable(installation: Installation, identity: Identity | None) -> Installa
             found=f"closed: {_closed(folder, identity)}",
             todo="choose binaries in a folder that others may enter, or chmod o+x the closed one",
         )
-    key = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
-    copy = SHARED_ROOT / "programs" / f"{installation.version_text.split()[0]}-{key}"
-    if not (copy / "complete").exists():
-        new = copy.with_name(f"{copy.name}.{os.getpid()}.new")
-        shutil.rmtree(new, ignore_errors=True)
-        new.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(folder.parent, new, symlinks=True)
-        (new / "complete").touch()
-        for one in (SHARED_ROOT, new.parent, new):
-            one.chmod(0o755)
-        shutil.rmtree(copy, ignore_errors=True)
-        new.rename(copy)
+    copy = _copy_package(folder, installation.version_text.split()[0])
     return Installation(
         version=installation.version,
         version_text=installation.version_text,
-        bin=str(copy / folder.name),
+        bin=str(copy),
         origin=installation.origin,
     )
+
+
+def _copy_package(folder: Path, version: str) -> Path:
+    """Copies the binaries of a package, and the libraries that stand beside the package, as they stand to each other.
+    Returns the folder of the copied binaries."""
+    package = folder.parent.parent
+    libraries = package.with_name(package.name + ".libs")
+    root = SHARED_ROOT / "programs" / f"{version}-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
+    if not (root / "complete").exists():
+        new = root.with_name(f"{root.name}.{os.getpid()}.new")
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(parents=True)
+        shutil.copytree(folder.parent, new / package.name / folder.parent.name, symlinks=True)
+        if libraries.is_dir():
+            shutil.copytree(libraries, new / libraries.name, symlinks=True)
+        (new / "complete").touch()
+        for one in (SHARED_ROOT, root.parent, new, new / package.name):
+            one.chmod(0o755)
+        shutil.rmtree(root, ignore_errors=True)
+        new.rename(root)
+    return root / package.name / folder.parent.name / folder.name

@@ -289,6 +289,12 @@ class Sandbox:
         return self._state.port if self._state.port and ports.is_free(self._state.port) else ports.free_port()
 
     def _launch(self, port: int, join: list[str], *, keep: bool) -> None:
+        if not Path(self.installation.bin).is_dir():
+            raise SandboxError(
+                f"The binaries of the sandbox {self.name!r} are gone.",
+                found=self.installation.bin,
+                todo=f"install version {self.installation.version_text} there again, or create another sandbox",
+            )
         pid = process.launch(
             process.Launch(
                 argv=self._recipe.command(self.installation, self.data),
