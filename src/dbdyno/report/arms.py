@@ -13,8 +13,13 @@ from dbdyno.report.shapes import DEFAULT_COLOR, WINNER_COLOR, Arm, Bar, BarCard,
 WINNER = "winner"
 
 
+SEARCHED = (TrialKind.BASELINE, TrialKind.SEARCH, TrialKind.REPEAT)
+"""Kinds among which the best is looked for: no anchors, and nothing of the confirmation."""
+
+
 def believed(trials: Iterable[Trial]) -> list[Trial]:
-    return [one for one in trials if one.status not in (TrialStatus.FAILED, TrialStatus.DOUBTED)]
+    """Measured to the end, and not doubted."""
+    return [one for one in trials if one.status == TrialStatus.KEPT]
 
 
 def geometric(values: Iterable[float | None]) -> float | None:
@@ -30,8 +35,7 @@ def arithmetic(values: Iterable[float | None]) -> float | None:
 
 def best_search(trials: Sequence[Trial]) -> Trial | None:
     """The believed trial with the highest score that is neither an anchor nor a confirmation."""
-    kinds = (TrialKind.SEARCH, TrialKind.BASELINE)
-    scored = [one for one in believed(trials) if one.kind in kinds and one.score is not None]
+    scored = [one for one in believed(trials) if one.kind in SEARCHED and one.score is not None]
     return max(scored, key=lambda one: one.score or 0.0, default=None)
 
 
@@ -58,14 +62,14 @@ def arms(trials: Sequence[Trial], outcome: StudyOutcome | None) -> list[Arm]:
     for name in names:
         mine = [one for one in trials if one.name == name]
         confirmed = believed(one for one in mine if one.kind == TrialKind.CONFIRM)
-        base = believed(one for one in mine if one.kind == TrialKind.BASELINE)
+        base = believed(one for one in mine if one.kind in (TrialKind.BASELINE, TrialKind.REPEAT))
         used = confirmed or base
         origin = f"confirmation, {len(used)} runs" if confirmed else f"search, {_runs(len(used))}"
         found.append(arm(name, palette[name], used, origin if used else "no believed run", bool(confirmed)))
     if WINNER not in names:
         wanted = outcome.winner_trial if outcome is not None else None
         best = next((one for one in trials if one.number == wanted), None) or best_search(trials)
-        if best is not None and best.kind == TrialKind.SEARCH:
+        if best is not None and best.name not in names:
             found.append(arm("best so far", WINNER_COLOR, [best], f"trial {best.number}, not confirmed", False))
     return found
 

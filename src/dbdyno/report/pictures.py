@@ -16,6 +16,7 @@ from dbdyno.report.shapes import Distribution, Effect, Pairs, TrialRow
 from dbdyno.stats.paired import RATIO_MAX
 
 WIDE, NARROW = 1060.0, 352.0
+CLIP = 2.5
 Scale = Callable[[float], float]
 
 
@@ -79,6 +80,14 @@ def symbol(
     match kind:
         case "ring":
             canvas.add("circle", cx=x, cy=y, r=size, class_=f"dot open s{color}", stroke_dasharray="2.5 2", **more)
+        case "circle":
+            canvas.add("circle", cx=x, cy=y, r=size, class_=f"dot open s{color}", **more)
+        case "nabla":
+            s = size + 1
+            canvas.add("path", d=f"M{x:.1f} {y + s:.1f}l{-s} {-2 * s}h{2 * s}z", class_=f"dot f{color}", **more)
+        case "bar":
+            s = size
+            canvas.add("rect", x=x - s, y=y - 2, width=2 * s, height=4, rx=1, class_=f"dot f{color}", **more)
         case "diamond":
             s = size + 1.6
             path = f"M{x:.1f} {y - s:.1f}l{s} {s}l{-s} {s}l{-s} {-s}z"
@@ -115,7 +124,10 @@ def trial_mark(row: TrialRow) -> str:
         return "cross"
     if row.status == "doubted":
         return "ring"
-    return {"anchor": "diamond", "baseline": "square", "confirm": "triangle"}.get(row.kind, "dot")
+    if row.status == "rejected":
+        return "circle"
+    marks = {"anchor": "diamond", "baseline": "square", "confirm": "triangle", "repeat": "nabla", "ablation": "bar"}
+    return marks.get(row.kind, "dot")
 
 
 def trials(rows: Sequence[TrialRow]) -> Markup:
@@ -174,17 +186,37 @@ def bounded(one: Effect) -> bool:
 
 
 def _ratio_ends(effects: Sequence[Effect]) -> tuple[float, float]:
-    seen = [1.0]
+    """Ends of the axis: all ratios, and the intervals as far as a factor of `CLIP` beyond the ratios. Two pairs that
+    disagree have an interval over many powers of ten, beside which nothing else could be read."""
+    seen = [1.0, *(max(1e-6, each) for one in effects for each in (one.ratio, *one.ratios))]
+    low, high = min(seen), max(seen)
     for one in effects:
-        ends = [one.low, one.high] if bounded(one) else []
-        seen += [each for each in (one.ratio, *ends, *one.ratios) if each is not None]
-    low, high = math.log(max(1e-6, min(seen))), math.log(max(seen))
-    room = max((high - low) * 0.06, 0.01)
-    return math.exp(low - room), math.exp(high + room)
+        if bounded(one) and one.low is not None and one.high is not None:
+            low, high = min(low, max(one.low, min(seen) / CLIP)), max(high, min(one.high, max(seen) * CLIP))
+    room = max((math.log(high) - math.log(low)) * 0.06, 0.01)
+    return math.exp(math.log(low) - room), math.exp(math.log(high) + room)
+
+
+def _ratio_ticks(low: float, high: float, count: int) -> list[float]:
+    """Even steps for a short axis, 1 2 5 for a long one."""
+    if high / low < 6:
+        return figures.ticks(low, high, count)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    factors = (1, 2, 5) if high / low < 300 else (1,)
+    return [factor * 10.0**power for power in powers for factor in factors if low <= factor * 10.0**power <= high]
+
+
+def _span(one: Effect, x: Scale, ends: tuple[float, float]) -> tuple[float, float, list[float]] | None:
+    """Drawn ends of an interval, and which of them are its own; the others lie beyond the axis."""
+    if not bounded(one) or one.low is None or one.high is None:
+        return None
+    low, high = max(one.low, ends[0]), min(one.high, ends[1])
+    own = [x(math.log(edge)) for edge, drawn in ((one.low, low), (one.high, high)) if edge == drawn]
+    return x(math.log(low)), x(math.log(high)), own
 
 
 def _ratio_axis(canvas: Canvas, x: Scale, ends: tuple[float, float], top: float, bottom: float, *, count: int) -> None:
-    for tick in figures.ticks(*ends, count):
+    for tick in _ratio_ticks(*ends, count):
         if tick > 0:
             canvas.line(x(math.log(tick)), top, x(math.log(tick)), bottom, "ref" if tick == 1 else "grid")
             canvas.text(x(math.log(tick)), bottom + 17, figures.tick_word(tick), "middle")
@@ -216,19 +248,19 @@ def forest(effects: Sequence[Effect], axis: str) -> Markup:
                 canvas.text(width, label_y + 9, interval_words(one), "end", "small")
             else:
                 canvas.text(width, label_y, value, "end", "strong")
-            _interval(canvas, x, one, middle)
+            _interval(canvas, x, one, (low, high), middle)
         return canvas
 
     return both(draw)
 
 
-def _interval(canvas: Canvas, x: Scale, one: Effect, middle: float) -> None:
-    if bounded(one) and one.low is not None and one.high is not None:
-        start, end = x(math.log(one.low)), x(math.log(one.high))
+def _interval(canvas: Canvas, x: Scale, one: Effect, ends: tuple[float, float], middle: float) -> None:
+    if (span := _span(one, x, ends)) is not None:
+        start, end, own = span
         canvas.add(
             "rect", x=start, y=middle - 8, width=max(2.0, end - start), height=16, rx=3, class_=f"band f{one.color}"
         )
-        for edge in (start, end):
+        for edge in own:
             canvas.line(edge, middle - 8, edge, middle + 8, f"thin s{one.color}")
     for index, ratio in enumerate(one.ratios):
         tip = f"pair {index + 1}: {figures.ratio(ratio)}"
@@ -286,11 +318,11 @@ def contributions(effects: Sequence[Effect]) -> Markup:
                 class_=f"f{color}",
                 opacity="0.75",
             )
-            if bounded(one) and one.low is not None and one.high is not None:
-                a, b = x(math.log(one.low)), x(math.log(one.high))
+            if (span := _span(one, x, (low, high))) is not None:
+                a, b, own = span
                 canvas.add(
                     "path",
-                    d=f"M{a:.1f} {middle:.1f}H{b:.1f}M{a:.1f} {middle - 4:.1f}v8M{b:.1f} {middle - 4:.1f}v8",
+                    d=f"M{a:.1f} {middle:.1f}H{b:.1f}" + "".join(f"M{edge:.1f} {middle - 4:.1f}v8" for edge in own),
                     stroke="currentColor",
                     fill="none",
                     stroke_width="1.4",

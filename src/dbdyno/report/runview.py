@@ -55,7 +55,7 @@ def view_run(path: Path, base: Path | None = None) -> RunView:
     views = [_phase(phase, plan) for phase in phases if phase.measured]
     return RunView(
         name=path.name,
-        title=plan.title or f"{workload_words(plan.workload)} on {plan.target.label}",
+        title=plan.title or f"Run of {workload_words(plan.workload)}" if plan.workload else "Recording without load",
         status=str(outcome.status) if outcome is not None else "cut off",
         says=_says(plan, phases, outcome),
         subtitle=_subtitle(record),
@@ -101,7 +101,7 @@ def _says(plan: Plan, phases: Sequence[PhaseOutcome], outcome: Outcome | None) -
 
 def _subtitle(record: RunRecord) -> list[str]:
     plan = record.plan
-    found = [plan.target.label, workload_words(plan.workload)]
+    found = [plan.target.label, *([workload_words(plan.workload)] if plan.title else [])]
     found.append(f"{plan.threads} {'connection' if plan.threads == 1 else 'connections'}")
     found.append(f"seed {plan.seed}")
     found += [f"{name} {value}" for name, value in plan.labels.items()]
@@ -312,7 +312,7 @@ def _errors(record: RunRecord, phases: Sequence[PhaseOutcome]) -> list[Row]:
 def _counter(name: str, value: Scalar) -> Row:
     unit = "bytes" if name.endswith("_bytes") else "s" if name.endswith("_s") else "ms" if name.endswith("_ms") else ""
     shown = figures.grouped(round(value)) if isinstance(value, float) and not unit else scalar(value, unit)
-    return Row(name=name.removesuffix("_bytes").removesuffix("_ms").replace("_", " "), value=shown)
+    return Row(name=name.removesuffix("_bytes").removesuffix("_ms").removesuffix("_s").replace("_", " "), value=shown)
 
 
 def _sampling(outcome: Outcome | None, record: RunRecord) -> list[Row]:

@@ -158,12 +158,13 @@ class Check(Record, frozen=True, kw_only=True):
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """The study in one sentence. `big` is the ratio, empty when there is none to state."""
+    """The study in one sentence. `big` is the ratio, empty when none was shown."""
 
     verdict: str
     says: str
     also: list[str] = []
     big: str = ""
+    against: str = ""
     interval: str = ""
 
 

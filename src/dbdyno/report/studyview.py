@@ -21,8 +21,9 @@ from dbdyno.report.shapes import (
     StudyView,
     TrialRow,
 )
-from dbdyno.report.words import environment_rows, setting_rows, shell, workload_words
+from dbdyno.report.words import environment_rows, scalar, setting_rows, shell, workload_words
 from dbdyno.run.record import open_run
+from dbdyno.stats.paired import FASTER, SLOWER
 from dbdyno.tune.store import StudyRecord, open_study
 
 LESS = " (less is better)"
@@ -114,19 +115,22 @@ def answer(plan: StudyPlan, trials: Sequence[Trial], outcome: StudyOutcome | Non
     interval = f"{main.confidence * 100:.0f} % interval {interval_text(main)}"
     pairs = f"{main.pairs} interleaved {'pair' if main.pairs == 1 else 'pairs'}"
     times = f"{figures.ratio(main.ratio)} as many"
-    if main.verdict == "faster":
+    if main.verdict == FASTER:
         says = f"The tuned configuration makes {times} transactions per second as {_the(main.a)}"
-    elif main.verdict == "slower":
+    elif main.verdict == SLOWER:
         says = f"The tuned configuration is slower than {_the(main.a)}: it makes {times} transactions per second"
     else:
         says = f"No difference in throughput between the tuned configuration and {_the(main.a)} was shown"
+        interval = f"ratio {figures.ratio(main.ratio)}, {interval}"
     tail = contract.summary(plan, outcome)
-    also = [_also(one) for one in (outcome.comparisons if outcome else ()) if one is not main and _worth_saying(one, main)]
+    compared = outcome.comparisons if outcome else ()
+    also = [_also(one) for one in compared if one is not main and _worth_saying(one, main)]
     return Answer(
         verdict=main.verdict,
         says=f"{says} ({interval}, {pairs}). {tail}",
         also=also,
-        big=figures.plain_ratio(main.ratio) + figures.HARD + "×",
+        big=figures.ratio(main.ratio) if main.verdict in (FASTER, SLOWER) else "",
+        against=_the(main.a),
         interval=interval,
     )
 
@@ -215,7 +219,7 @@ def _doubts(path: Path, trials: Sequence[Trial], outcome: StudyOutcome | None) -
                 grave=doubt.doubt.grave,
                 times=1 if before is None else before.times + 1,
             )
-    notes += sorted(seen.values(), key=lambda note: not note.grave)
+    notes += sorted(seen.values(), key=lambda note: (not note.grave, -note.times))
     doubted = sum(1 for one in trials if one.status == TrialStatus.DOUBTED)
     failed = sum(1 for one in trials if one.status == TrialStatus.FAILED)
     if doubted:
@@ -290,8 +294,8 @@ def _trial_rows(trials: Sequence[Trial], path: Path, base: Path, palette: dict[s
     rows: list[TrialRow] = []
     best: float | None = None
     for trial in trials:
-        searched = trial.kind in (TrialKind.BASELINE, TrialKind.SEARCH)
-        if searched and trial in believed_set(trial) and trial.score is not None:
+        searched = trial.kind in arms.SEARCHED
+        if searched and trial.status == TrialStatus.KEPT and trial.score is not None:
             best = trial.score if best is None else max(best, trial.score)
         words = [f"trial {trial.number}, {trial.kind}{f' ({trial.name})' if trial.name else ''}"]
         words.append(f"{figures.number(trial.score)} tps charged" if trial.score is not None else "no score")
@@ -309,7 +313,7 @@ def _trial_rows(trials: Sequence[Trial], path: Path, base: Path, palette: dict[s
                 status=str(trial.status),
                 name=trial.name,
                 score=trial.score,
-                best=best if searched or trial.kind in (TrialKind.ANCHOR, TrialKind.REPEAT) else None,
+                best=best if searched or trial.kind == TrialKind.ANCHOR else None,
                 seconds=trial.seconds,
                 says="\n".join(words),
                 color=_trial_color(trial, palette),
@@ -319,14 +323,10 @@ def _trial_rows(trials: Sequence[Trial], path: Path, base: Path, palette: dict[s
     return rows
 
 
-def believed_set(trial: Trial) -> list[Trial]:
-    return arms.believed([trial])
-
-
 def _trial_color(trial: Trial, palette: dict[str, int]) -> int:
     if trial.kind in (TrialKind.BASELINE, TrialKind.CONFIRM) and trial.name in palette:
         return palette[trial.name]
-    return {TrialKind.ANCHOR: 0, TrialKind.ABLATION: 4}.get(trial.kind, 5)
+    return {TrialKind.ANCHOR: 0, TrialKind.ABLATION: 4, TrialKind.REPEAT: 7}.get(trial.kind, 5)
 
 
 def _trials_says(trials: Sequence[Trial]) -> str:
@@ -350,13 +350,15 @@ def _knobs(path: Path, trials: Sequence[Trial], outcome: StudyOutcome | None) ->
     winner = dict(outcome.winner) if outcome is not None else {}
     if not winner:
         best = arms.best_search(trials)
-        winner = dict(best.assignment) if best is not None and best.kind == TrialKind.SEARCH else {}
+        winner = dict(best.assignment) if best is not None else {}
     seen_before = reported(path, base)
     seen_after = reported(path, [one for one in trials if dict(one.assignment) == winner])
     contributions = outcome.contributions if outcome is not None else {}
     rows = []
     for name, before, after in arms.differences(dict(base[0].assignment) if base else {}, winner):
         both = name in seen_before and name in seen_after
+        if both and seen_before[name] == seen_after[name]:
+            continue
         effect = None
         if (measured := contributions.get(name)) and measured.get("ratio"):
             effect = Effect(
@@ -464,7 +466,7 @@ def _environment(record: StudyRecord, path: Path, trials: Sequence[Trial]) -> li
     """Facts of the first run that can still be read, and what the study says of the machine."""
     rows = []
     for name, value in (record.outcome.machine if record.outcome is not None else {}).items():
-        shown = figures.size(value) if name.endswith("bytes") and isinstance(value, int | float) else str(value)
+        shown = scalar(value, "bytes" if "bytes" in name else "")
         rows.append(Row(name=f"machine.{name}", value=shown))
     for trial in trials:
         for run in trial.runs:

@@ -12,6 +12,8 @@ from dbdyno.report import figures
 from dbdyno.report.pictures import interval_words
 from dbdyno.report.shapes import Arm, Note, Row, RunView, StudyView, Table
 
+UNTOUCHED = ("default", "internal", "override", "")
+"""Sources of settings that nobody chose."""
 SETTINGS_MAX = 60
 """Most settings in a terminal; the page and JSON have them all."""
 _MARKS = {"pass": "pass   ", "fail": "FAIL   ", "unknown": "unknown"}
@@ -40,7 +42,7 @@ def run_text(view: RunView) -> str:
     for title, rows in (
         ("errors", view.errors),
         ("counted by the server", view.counters),
-        ("settings", view.settings[:SETTINGS_MAX]),
+        ("settings not at the default", [row for row in view.settings if row.source not in UNTOUCHED][:SETTINGS_MAX]),
         ("environment", view.environment),
         ("cost of watching", view.sampling),
     ):
@@ -92,7 +94,7 @@ def notes_text(notes: Sequence[Note]) -> list[str]:
         kind = f"{note.kind.replace('_', ' ')}: " if note.kind else ""
         times = f" ({note.times} times)" if note.times > 1 else ""
         lines.append(
-            f"  {'!' if note.grave else '-'} {kind}{note.says}{times}" + (f" {note.helps}" if note.helps else "")
+            f"  {'!' if note.grave else '-'} {kind}{note.says}{times}" + (f" To do: {note.helps}" if note.helps else "")
         )
     return [*lines, ""]
 

@@ -61,6 +61,8 @@ def setting_words(value: str, unit: str) -> str:
 
 
 def row_of(fact: Fact) -> Row:
+    if fact.name.endswith("version") and not fact.unknown:
+        return Row(name=fact.name, value=str(fact.value), source=fact.source)
     unit = fact.unit or ("bytes" if fact.name.endswith("_bytes") else "")
     return Row(
         name=fact.name,
