@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+    let mut paths = fs::read_dir(folder)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<io::Result<Vec<_>>>()?;
     paths.sort();
     Ok(paths)
 }
@@ -21,11 +23,22 @@ fn main() -> io::Result<()> {
             continue;
         }
         println!("cargo::rerun-if-changed={}", folder.display());
-        let name = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        for file in entries(&folder)?.iter().filter(|file| file.extension().is_some_and(|end| end == "sql")) {
+        let name = |path: &Path| {
+            path.file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+                .unwrap_or_default()
+        };
+        for file in entries(&folder)?
+            .iter()
+            .filter(|file| file.extension().is_some_and(|end| end == "sql"))
+        {
             let (workload, dialect) = (name(&workload), name(file));
-            writeln!(table, "    ({workload:?}, {dialect:?}, include_str!({:?})),", file.display().to_string())
-                .map_err(io::Error::other)?;
+            writeln!(
+                table,
+                "    ({workload:?}, {dialect:?}, include_str!({:?})),",
+                file.display().to_string()
+            )
+            .map_err(io::Error::other)?;
         }
     }
     table.push_str("];\n");

@@ -22,7 +22,7 @@ const CONNECT_NS_MAX: u64 = 10_000_000_000;
 const RETRY_NS_FIRST: u64 = 500_000;
 const RETRY_NS_MAX: u64 = 100_000_000;
 const RECONNECT_NS_FIRST: u64 = 20_000_000;
-const RECONNECT_NS_MAX: u64 = 1_000_000_000;
+const RECONNECT_NS_MAX: u64 = 2_000_000_000;
 
 /// What stays of a connection between phases.
 pub struct Slot<W: Workload, C> {
@@ -224,6 +224,7 @@ impl<W: Workload> Phase<'_, W> {
         let class = match &failed {
             Failure::Retry(error) => error_class(&error.code),
             Failure::Lost(_) => "lost",
+            Failure::Fatal(error) if W::repeats_after(error_class(&error.code)) => error_class(&error.code),
             Failure::Fatal(error) => {
                 self.fail(failure::server(error));
                 return Next::End;

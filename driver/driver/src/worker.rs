@@ -163,20 +163,28 @@ impl Worker<'_> {
         });
         drop(tasks);
         result.map_err(|error| failure::io("epoll", &error))?;
-        self.finish(phase, start, before);
         if abandoned.get() && !self.shared.stop.is_raised() {
-            return Err(failure::own(
-                "io",
-                format!(
-                    "{} transactions were still unanswered {} s after phase {:?}",
-                    phase.in_flight.get(),
-                    self.shared.plan.drain_s,
-                    start.phase.name
-                ),
-                "See the server's log; drain_s in the plan sets how long the driver waits.",
-            ));
+            phase
+                .error
+                .borrow_mut()
+                .get_or_insert(self.unanswered(phase.in_flight.get(), &start.phase.name));
         }
-        phase.error.borrow_mut().take().map_or(Ok(()), Err)
+        // The coordinator must know of the failure before it sees the end of the phase.
+        let failed = phase.error.borrow_mut().take();
+        if let Some(error) = &failed {
+            let _ = self.tell.send(Message::Failed(error.clone()));
+        }
+        self.finish(phase, start, before);
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn unanswered(&self, count: u64, phase: &str) -> ErrorEvent {
+        let drain_s = self.shared.plan.drain_s;
+        failure::own(
+            "io",
+            format!("{count} transactions were still unanswered {drain_s} s after the end of phase {phase:?}"),
+            "See the server's log; drain_s in the plan sets how long the driver waits.",
+        )
     }
 
     fn prepare<'a, W: Workload>(

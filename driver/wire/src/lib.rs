@@ -117,8 +117,8 @@ pub fn with<V: WireVisitor>(dialect: Dialect, visitor: V) -> V::Output {
     }
 }
 
-/// Class of a server's error code, for counts and `error` events: `serialization`, `deadlock`, `lost`, `auth`,
-/// `disk_full` or `sql`.
+/// Class of a server's error code, for counts and `error` events: `serialization`, `deadlock`,
+/// `duplicate_key`, `lost`, `auth`, `disk_full` or `sql`.
 pub fn error_class(code: &str) -> &'static str {
     // Codes of the protocols do not overlap, so that one function serves all.
     postgresql::error_class(code)

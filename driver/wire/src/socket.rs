@@ -139,15 +139,7 @@ impl Socket {
         let mut sent = 0;
         loop {
             let rest = &bytes[sent..];
-            // SAFETY: pointer and length describe `rest`.
-            let result = unsafe {
-                libc::send(
-                    self.fd.as_raw_fd(),
-                    rest.as_ptr().cast(),
-                    rest.len(),
-                    libc::MSG_NOSIGNAL,
-                )
-            };
+            let result = send(&self.fd, rest);
             if result >= 0 {
                 sent += result as usize;
                 if sent == bytes.len() {
@@ -161,15 +153,8 @@ impl Socket {
 
     /// Sends what fits without waiting: a farewell.
     pub fn send_now(&mut self, bytes: &[u8]) {
-        // SAFETY: pointer and length describe `bytes`. A failure does not matter: the connection is going away.
-        unsafe {
-            libc::send(
-                self.fd.as_raw_fd(),
-                bytes.as_ptr().cast(),
-                bytes.len(),
-                libc::MSG_NOSIGNAL,
-            );
-        }
+        // A failure does not matter: the connection is going away.
+        send(&self.fd, bytes);
     }
 
     #[cold]
@@ -196,8 +181,7 @@ impl Socket {
             if self.drained {
                 next_event().await;
             }
-            // SAFETY: pointer and length describe `buffer`.
-            let result = unsafe { libc::recv(self.fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+            let result = receive(&self.fd, buffer);
             if result >= 0 {
                 self.drained = (result as usize) < buffer.len();
                 return Ok(result as usize);
@@ -215,6 +199,40 @@ impl Socket {
     #[inline]
     pub fn now_ns(&self) -> u64 {
         self.runtime.now_ns()
+    }
+}
+
+/// `send` without libc's wrapper, which would turn thread cancellation on and off around each call.
+#[inline]
+fn send(fd: &OwnedFd, bytes: &[u8]) -> libc::c_long {
+    // SAFETY: pointer and length describe `bytes`; there is no address.
+    unsafe {
+        libc::syscall(
+            libc::SYS_sendto,
+            fd.as_raw_fd(),
+            bytes.as_ptr(),
+            bytes.len(),
+            libc::MSG_NOSIGNAL,
+            std::ptr::null::<libc::sockaddr>(),
+            0,
+        )
+    }
+}
+
+/// `recv` without libc's wrapper.
+#[inline]
+fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> libc::c_long {
+    // SAFETY: pointer and length describe `buffer`; no address is asked for.
+    unsafe {
+        libc::syscall(
+            libc::SYS_recvfrom,
+            fd.as_raw_fd(),
+            buffer.as_mut_ptr(),
+            buffer.len(),
+            0,
+            std::ptr::null_mut::<libc::sockaddr>(),
+            std::ptr::null_mut::<libc::socklen_t>(),
+        )
     }
 }
 

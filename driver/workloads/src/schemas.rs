@@ -17,23 +17,35 @@ impl SqlFile {
     pub fn find(workload: &str, dialect: &str) -> Result<SqlFile, String> {
         let mine = || SCHEMAS.iter().filter(|(of, _, _)| *of == workload);
         let fits = |name: &str| dialect == NULL_DIALECT || name == dialect;
-        mine().find(|(_, name, _)| fits(name)).map(|(_, _, text)| SqlFile { text }).ok_or_else(|| {
-            let known: Vec<&str> = mine().map(|(_, name, _)| *name).collect();
-            format!("{workload}: no schema for the dialect {dialect:?}; there is one for {}", known.join(", "))
-        })
+        mine()
+            .find(|(_, name, _)| fits(name))
+            .map(|(_, _, text)| SqlFile { text })
+            .ok_or_else(|| {
+                let known: Vec<&str> = mine().map(|(_, name, _)| *name).collect();
+                format!(
+                    "{workload}: no schema for the dialect {dialect:?}; there is one for {}",
+                    known.join(", ")
+                )
+            })
     }
 
     /// Statements of a section with `{name}` replaced, without comments and final semicolons.
     pub fn section(self, name: &str, values: &[(&str, String)]) -> Vec<String> {
         let header = format!("-- section: {name}");
         let lines = self.text.lines().skip_while(|line| *line != header).skip(1);
-        let body: Vec<&str> =
-            lines.take_while(|line| !line.starts_with("-- section: ")).filter(|line| !line.starts_with("--")).collect();
+        let body: Vec<&str> = lines
+            .take_while(|line| !line.starts_with("-- section: "))
+            .filter(|line| !line.starts_with("--"))
+            .collect();
         let mut text = body.join("\n");
         for (name, value) in values {
             text = text.replace(&format!("{{{name}}}"), value);
         }
-        text.split(';').map(str::trim).filter(|statement| !statement.is_empty()).map(String::from).collect()
+        text.split(';')
+            .map(str::trim)
+            .filter(|statement| !statement.is_empty())
+            .map(String::from)
+            .collect()
     }
 }
 
@@ -44,6 +56,9 @@ mod tests {
     #[test]
     fn an_unknown_dialect_is_explained() {
         let message = SqlFile::find("oltp", "oracle").unwrap_err();
-        assert!(message.starts_with("oltp: no schema for the dialect \"oracle\"; there is one for "), "{message}");
+        assert!(
+            message.starts_with("oltp: no schema for the dialect \"oracle\"; there is one for "),
+            "{message}"
+        );
     }
 }

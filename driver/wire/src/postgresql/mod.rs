@@ -94,6 +94,7 @@ pub fn error_class(code: &str) -> &'static str {
     match code {
         "40001" => "serialization",
         "40P01" => "deadlock",
+        "23505" => "duplicate_key",
         "53100" => "disk_full",
         "57P01" | "57P02" | "57P03" => "lost",
         _ if code.starts_with("08") => "lost",

@@ -24,7 +24,10 @@ pub fn tasks(options: &Options) -> Vec<LoadTask> {
             (0..chunks).map(move |chunk| {
                 let first = chunk * TASK_ROWS + 1;
                 let last = options.table_size.min((chunk + 1).saturating_mul(TASK_ROWS));
-                LoadTask { name: format!("sbtest{table}:{first}-{last}"), weight: u64::from(last - first + 1) }
+                LoadTask {
+                    name: format!("sbtest{table}:{first}-{last}"),
+                    weight: u64::from(last - first + 1),
+                }
             })
         })
         .collect()
@@ -35,7 +38,11 @@ pub async fn load<S: Session>(options: &Options, seed: u64, task: &LoadTask, ses
     let parts = task.name.strip_prefix("sbtest").and_then(|name| {
         let (table, range) = name.split_once(':')?;
         let (first, last) = range.split_once('-')?;
-        Some((table.parse::<u32>().ok()?, first.parse::<u32>().ok()?, last.parse::<u32>().ok()?))
+        Some((
+            table.parse::<u32>().ok()?,
+            first.parse::<u32>().ok()?,
+            last.parse::<u32>().ok()?,
+        ))
     });
     let Some((table, first, last)) = parts else {
         unreachable!("the task {:?} is not one of ours", task.name)

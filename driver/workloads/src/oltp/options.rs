@@ -4,26 +4,82 @@ use dyno_core::distribution::{self, Keys};
 use dyno_core::workload::{OptionSpec, Settings};
 
 const COMMON: [OptionSpec; 13] = [
-    OptionSpec { name: "tables", default: "1", help: "number of tables" },
-    OptionSpec { name: "table_size", default: "10000", help: "rows of each table" },
-    OptionSpec { name: "range_size", default: "100", help: "rows of a range query" },
-    OptionSpec { name: "point_selects", default: "10", help: "point queries in a transaction" },
-    OptionSpec { name: "simple_ranges", default: "1", help: "simple range queries in a transaction" },
-    OptionSpec { name: "sum_ranges", default: "1", help: "SUM() range queries in a transaction" },
-    OptionSpec { name: "order_ranges", default: "1", help: "ORDER BY range queries in a transaction" },
-    OptionSpec { name: "distinct_ranges", default: "1", help: "DISTINCT range queries in a transaction" },
-    OptionSpec { name: "index_updates", default: "1", help: "updates of the indexed column in a transaction" },
-    OptionSpec { name: "non_index_updates", default: "1", help: "updates of a plain column in a transaction" },
-    OptionSpec { name: "delete_inserts", default: "1", help: "pairs of delete and insert in a transaction" },
-    OptionSpec { name: "range_selects", default: "on", help: "on or off: all range queries" },
-    OptionSpec { name: "skip_trx", default: "off", help: "on: no BEGIN and COMMIT, every statement for itself" },
+    OptionSpec {
+        name: "tables",
+        default: "1",
+        help: "number of tables",
+    },
+    OptionSpec {
+        name: "table_size",
+        default: "10000",
+        help: "rows of each table",
+    },
+    OptionSpec {
+        name: "range_size",
+        default: "100",
+        help: "rows of a range query",
+    },
+    OptionSpec {
+        name: "point_selects",
+        default: "10",
+        help: "point queries in a transaction",
+    },
+    OptionSpec {
+        name: "simple_ranges",
+        default: "1",
+        help: "simple range queries in a transaction",
+    },
+    OptionSpec {
+        name: "sum_ranges",
+        default: "1",
+        help: "SUM() range queries in a transaction",
+    },
+    OptionSpec {
+        name: "order_ranges",
+        default: "1",
+        help: "ORDER BY range queries in a transaction",
+    },
+    OptionSpec {
+        name: "distinct_ranges",
+        default: "1",
+        help: "DISTINCT range queries in a transaction",
+    },
+    OptionSpec {
+        name: "index_updates",
+        default: "1",
+        help: "updates of the indexed column in a transaction",
+    },
+    OptionSpec {
+        name: "non_index_updates",
+        default: "1",
+        help: "updates of a plain column in a transaction",
+    },
+    OptionSpec {
+        name: "delete_inserts",
+        default: "1",
+        help: "pairs of delete and insert in a transaction",
+    },
+    OptionSpec {
+        name: "range_selects",
+        default: "on",
+        help: "on or off: all range queries",
+    },
+    OptionSpec {
+        name: "skip_trx",
+        default: "off",
+        help: "on: no BEGIN and COMMIT, every statement for itself",
+    },
 ];
 
 const fn all() -> [OptionSpec; 19] {
     let mut all = [COMMON[0]; 19];
     let mut index = 0;
     while index < 19 {
-        all[index] = if index < 13 { COMMON[index] } else { distribution::OPTIONS[index - 13] };
+        all[index] = if index < 13 {
+            COMMON[index]
+        } else {
+            distribution::OPTIONS[index - 13]
+        };
         index += 1;
     }
     all
@@ -81,8 +137,12 @@ impl Options {
         };
         let statements = |name| number(name, 0, STATEMENTS_MAX);
         let table_size = number("table_size", 1, ROWS_MAX)?;
-        let mut ranges =
-            [statements("simple_ranges")?, statements("sum_ranges")?, statements("order_ranges")?, statements("distinct_ranges")?];
+        let mut ranges = [
+            statements("simple_ranges")?,
+            statements("sum_ranges")?,
+            statements("order_ranges")?,
+            statements("distinct_ranges")?,
+        ];
         if !switch("range_selects")? {
             ranges = [0; 4];
         }

@@ -37,10 +37,26 @@ const INSERT_HISTORY: usize = 5;
 const END: usize = 6;
 const STATEMENTS: [(&str, usize, StatementKind); 7] = [
     ("BEGIN", 0, StatementKind::Other),
-    ("UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2", 2, StatementKind::Write),
-    ("SELECT abalance FROM pgbench_accounts WHERE aid = $1", 1, StatementKind::Read),
-    ("UPDATE pgbench_tellers SET tbalance = tbalance + $1 WHERE tid = $2", 2, StatementKind::Write),
-    ("UPDATE pgbench_branches SET bbalance = bbalance + $1 WHERE bid = $2", 2, StatementKind::Write),
+    (
+        "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2",
+        2,
+        StatementKind::Write,
+    ),
+    (
+        "SELECT abalance FROM pgbench_accounts WHERE aid = $1",
+        1,
+        StatementKind::Read,
+    ),
+    (
+        "UPDATE pgbench_tellers SET tbalance = tbalance + $1 WHERE tid = $2",
+        2,
+        StatementKind::Write,
+    ),
+    (
+        "UPDATE pgbench_branches SET bbalance = bbalance + $1 WHERE bid = $2",
+        2,
+        StatementKind::Write,
+    ),
     (
         "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP)",
         4,
@@ -55,10 +71,17 @@ impl Workload for Tpcb {
 
     fn new(settings: &Settings) -> Result<Self, String> {
         if !(1..=SCALE_MAX).contains(&settings.scale) {
-            return Err(format!("scale: 1 to {SCALE_MAX} branches are possible, got {}", settings.scale));
+            return Err(format!(
+                "scale: 1 to {SCALE_MAX} branches are possible, got {}",
+                settings.scale
+            ));
         }
         let file = SqlFile::find("tpcb", &settings.dialect)?;
-        Ok(Tpcb { scale: settings.scale, seed: settings.seed, file })
+        Ok(Tpcb {
+            scale: settings.scale,
+            seed: settings.seed,
+            file,
+        })
     }
 
     fn transaction_types(&self) -> &[&'static str] {
@@ -82,8 +105,17 @@ impl Workload for Tpcb {
 
     fn draw(&self, rng: &mut Rng) -> Input {
         let mut upto = |n: u32| rng.between(1, i64::from(n)) as i32;
-        let (aid, bid, tid) = (upto(ACCOUNTS * self.scale), upto(self.scale), upto(TELLERS * self.scale));
-        Input { aid, bid, tid, delta: rng.between(-5000, 5000) as i32 }
+        let (aid, bid, tid) = (
+            upto(ACCOUNTS * self.scale),
+            upto(self.scale),
+            upto(TELLERS * self.scale),
+        );
+        Input {
+            aid,
+            bid,
+            tid,
+            delta: rng.between(-5000, 5000) as i32,
+        }
     }
 
     fn kind(&self, _input: &Input) -> usize {
@@ -98,13 +130,20 @@ impl Workload for Tpcb {
         session.execute(SELECT_ACCOUNT, &[int(aid)]).await?;
         session.execute(UPDATE_TELLER, &[int(delta), int(tid)]).await?;
         session.execute(UPDATE_BRANCH, &[int(delta), int(bid)]).await?;
-        session.execute(INSERT_HISTORY, &[int(tid), int(bid), int(aid), int(delta)]).await?;
+        session
+            .execute(INSERT_HISTORY, &[int(tid), int(bid), int(aid), int(delta)])
+            .await?;
         session.execute(END, &[]).await?;
         Ok(Outcome::Committed)
     }
 
     fn schema(&self) -> Schema {
-        let tables = ["pgbench_history", "pgbench_tellers", "pgbench_accounts", "pgbench_branches"];
+        let tables = [
+            "pgbench_history",
+            "pgbench_tellers",
+            "pgbench_accounts",
+            "pgbench_branches",
+        ];
         Schema {
             create: self.file.section("create", &[]).join(";\n"),
             finish: self.file.section("finish", &[]),
@@ -117,11 +156,20 @@ impl Workload for Tpcb {
     }
 
     fn load_tasks(&self) -> Vec<LoadTask> {
-        (1..=self.scale).map(|branch| LoadTask { name: format!("branch:{branch}"), weight: 1 }).collect()
+        (1..=self.scale)
+            .map(|branch| LoadTask {
+                name: format!("branch:{branch}"),
+                weight: 1,
+            })
+            .collect()
     }
 
     async fn load<S: Session>(&self, task: &LoadTask, session: &mut S) -> Result<(), Failure> {
-        let Some(branch) = task.name.strip_prefix("branch:").and_then(|number| number.parse::<u32>().ok()) else {
+        let Some(branch) = task
+            .name
+            .strip_prefix("branch:")
+            .and_then(|number| number.parse::<u32>().ok())
+        else {
             unreachable!("the task {:?} is not one of ours", task.name)
         };
         let rows = |first: u32, count: u32| {
@@ -132,28 +180,48 @@ impl Workload for Tpcb {
                 next < first + count
             }
         };
-        session.simple(&format!("INSERT INTO pgbench_branches (bid, bbalance) VALUES ({branch}, 0)")).await?;
+        session
+            .simple(&format!(
+                "INSERT INTO pgbench_branches (bid, bbalance) VALUES ({branch}, 0)"
+            ))
+            .await?;
         let first = (branch - 1) * TELLERS + 1;
-        let tellers: Vec<String> = (first..first + TELLERS).map(|tid| format!("({tid}, {branch}, 0)")).collect();
-        session.simple(&format!("INSERT INTO pgbench_tellers (tid, bid, tbalance) VALUES {}", tellers.join(", "))).await?;
+        let tellers: Vec<String> = (first..first + TELLERS)
+            .map(|tid| format!("({tid}, {branch}, 0)"))
+            .collect();
+        session
+            .simple(&format!(
+                "INSERT INTO pgbench_tellers (tid, bid, tbalance) VALUES {}",
+                tellers.join(", ")
+            ))
+            .await?;
         let mut accounts = rows((branch - 1) * ACCOUNTS + 1, ACCOUNTS);
-        session.bulk_load("pgbench_accounts (aid, bid, abalance, filler)", &mut accounts).await.map(|_| ())
+        session
+            .bulk_load("pgbench_accounts (aid, bid, abalance, filler)", &mut accounts)
+            .await
+            .map(|_| ())
     }
 
     fn checks(&self) -> Vec<Check> {
         let titles = [
             ("accounts", "balances of accounts and branches have the same sum"),
             ("tellers", "balances of tellers and branches have the same sum"),
-            ("history", "history and branches have the same sum (pgbench empties the history when it starts)"),
+            (
+                "history",
+                "history and branches have the same sum (pgbench empties the history when it starts)",
+            ),
         ];
         titles
             .iter()
             .flat_map(|(name, title)| {
-                self.file.section(&format!("check_{name}"), &[]).into_iter().map(|sql| Check {
-                    clause: (*name).to_string(),
-                    title: (*title).to_string(),
-                    sql,
-                })
+                self.file
+                    .section(&format!("check_{name}"), &[])
+                    .into_iter()
+                    .map(|sql| Check {
+                        clause: (*name).to_string(),
+                        title: (*title).to_string(),
+                        sql,
+                    })
             })
             .collect()
     }

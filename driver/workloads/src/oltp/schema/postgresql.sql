@@ -17,7 +17,8 @@ VACUUM ANALYZE sbtest{n};
 
 -- section: check_text
 SELECT 'sbtest{n}', id, c, pad FROM sbtest{n}
-WHERE c !~ '^[0-9]{11}(-[0-9]{11}){9} *$' OR pad !~ '^[0-9]{11}(-[0-9]{11}){4} *$';
+WHERE length(c) <> 119 OR translate(c, '0123456789', '') <> '---------'
+   OR length(pad) <> 59 OR translate(pad, '0123456789', '') <> '----';
 
 -- section: check_index
 SELECT 'sbtest{n}', by_table.k, by_table.rows, by_index.rows

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""What our load driver costs, beside sysbench, pgbench and go-tpc: client CPU per transaction and throughput.
+
+Each round runs every tool once, one after the other, on the same server, the same tables and the same prepared
+statements, so that noise of the machine hits all of them; ratios are formed within a round and reported as median,
+minimum and maximum. CPU is user + system time of the tool's process (getrusage of the child). The floor is a bare
+send/receive loop on the same kind of socket.
+
+Needs only Python's standard library. Without --host it makes a private PostgreSQL in a temporary directory and removes
+it afterwards. Tools that are not installed are left out and named.
+
+    cargo build --release --bins --examples && python3 benchmarks/driver.py --rounds 5 --time 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import pwd
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PORT_PRIVATE = 55433
+WORKLOADS = ("oltp_point_select", "oltp_update_index", "oltp_write_only", "oltp_read_write", "tpcb", "tpcc")
+# pgbench runs the single statements as scripts on the same tables, with the same uniform choice of table and key.
+PGBENCH_SCRIPTS = {
+    "oltp_point_select": "SELECT c FROM sbtest{n} WHERE id=:id;",
+    "oltp_update_index": "UPDATE sbtest{n} SET k=k+1 WHERE id=:id;",
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run of one tool."""
+
+    cpu_us: float
+    rate_per_s: float
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where the server and the tools are, and how long to run."""
+
+    host: str
+    port: int
+    user: str
+    database: str
+    driver: str
+    floor: str | None
+    pgbench: str | None
+    threads: int
+    seconds: int
+    tables: int
+    table_size: int
+    scale: int
+    warehouses: int
+
+    def child(self, command: list[str], text: str | None = None) -> tuple[float, str]:
+        """CPU seconds and output of a command; a failure ends the benchmark with the tool's own words."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode != 0:
+            sys.exit(f"{command[0]} failed ({done.returncode}): {done.stderr[-2000:] or done.stdout[-2000:]}")
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+    def plan(self, verb: str, workload: str) -> str:
+        options: dict[str, object] = {}
+        if workload.startswith("oltp"):
+            options = {"tables": self.tables, "table_size": self.table_size, "rand_type": "uniform"}
+        scale = {"tpcb": self.scale, "tpcc": self.warehouses}.get(workload, 1)
+        return json.dumps({
+            "protocol": 1,
+            "verb": verb,
+            "target": {"dialect": "postgresql", "host": self.host, "port": self.port, "user": self.user,
+                       "database": self.database},
+            "workload": {"name": workload, "scale": scale, "options": options},
+            "threads": self.threads,
+            "seed": 1,
+            "phases": [{"name": "measure", "time_s": self.seconds}],
+        })
+
+    def ours(self, workload: str) -> Sample:
+        cpu, output = self.child([self.driver], self.plan("run", workload))
+        summary = next(event for event in map(json.loads, output.splitlines()) if event["event"] == "summary")
+        count = sum(one["count"] for one in summary["transactions"].values())
+        return Sample(cpu / count * 1e6, count / summary["seconds"])
+
+    def sysbench(self, workload: str) -> Sample:
+        cpu, output = self.child([
+            "sysbench", workload, "--db-driver=pgsql", f"--pgsql-host={self.host}", f"--pgsql-port={self.port}",
+            f"--pgsql-user={self.user}", f"--pgsql-db={self.database}", f"--tables={self.tables}",
+            f"--table-size={self.table_size}", f"--threads={self.threads}", f"--time={self.seconds}",
+            "--rand-type=uniform", "run",
+        ])
+        count = int(found(r"transactions:\s+(\d+)", output))
+        return Sample(cpu / count * 1e6, float(found(r"transactions:.*\(([\d.]+) per sec", output)))
+
+    def pgbench_run(self, workload: str) -> Sample:
+        assert self.pgbench is not None
+        command = [self.pgbench, "-h", self.host, "-p", str(self.port), "-U", self.user, "-n", "-M", "prepared",
+                   "-c", str(self.threads), "-T", str(self.seconds)]
+        with tempfile.TemporaryDirectory() as folder:
+            if workload == "tpcb":
+                command += ["-b", "tpcb-like"]
+            else:
+                for n in range(1, self.tables + 1):
+                    script = pathlib.Path(folder, f"{n}.sql")
+                    sql = PGBENCH_SCRIPTS[workload].format(n=n)
+                    script.write_text(f"\\set id random(1, {self.table_size})\n{sql}\n")
+                    command += ["-f", str(script)]
+            cpu, output = self.child([*command, self.database])
+        count = int(found(r"actually processed: (\d+)", output))
+        return Sample(cpu / count * 1e6, float(found(r"tps = ([\d.]+)", output)))
+
+    def go_tpc(self, _workload: str) -> Sample:
+        cpu, output = self.child([
+            "go-tpc", "tpcc", "run", "-d", "postgres", "-H", self.host, "-P", str(self.port), "-U", self.user,
+            "-D", "gotpc", "--warehouses", str(self.warehouses), "-T", str(self.threads),
+            "--time", f"{self.seconds}s", "--conn-params", "sslmode=disable",
+        ])
+        count = sum(int(n) for n in re.findall(r"\[Summary\] \w+ - .*?Count: (\d+)", output))
+        return Sample(cpu / count * 1e6, count / self.seconds)
+
+    def floor_run(self, _workload: str) -> Sample:
+        assert self.floor is not None
+        path = f"{self.host.rstrip('/')}/.s.PGSQL.{self.port}"
+        cpu, output = self.child([self.floor, path, self.user, self.database, "SELECT c FROM sbtest1 WHERE id=1",
+                                  str(self.threads), str(self.seconds)])
+        count = int(output)
+        return Sample(cpu / count * 1e6, count / self.seconds)
+
+    def tools(self, workload: str) -> dict[str, Callable[[str], Sample]]:
+        """The tools that can run a workload, ours last."""
+        tools: dict[str, Callable[[str], Sample]] = {}
+        if workload == "oltp_point_select" and self.floor and self.host.startswith("/"):
+            tools["floor"] = self.floor_run
+        if workload.startswith("oltp") and shutil.which("sysbench"):
+            tools["sysbench"] = self.sysbench
+        if (workload == "tpcb" or workload in PGBENCH_SCRIPTS) and self.pgbench:
+            tools["pgbench"] = self.pgbench_run
+        if workload == "tpcc" and shutil.which("go-tpc"):
+            tools["go-tpc"] = self.go_tpc
+        return {**tools, "dyno": self.ours}
+
+
+def found(pattern: str, text: str) -> str:
+    match = re.search(pattern, text)
+    if match is None:
+        sys.exit(f"no {pattern!r} in the tool's output:\n{text[-2000:]}")
+    return match.group(1)
+
+
+def tool(name: str) -> str | None:
+    """A PostgreSQL program from PATH or Debian's directories, newest first."""
+    places = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)
+    return shutil.which(name) or (str(places[0]) if places else None)
+
+
+@contextmanager
+def private_server() -> Iterator[str]:
+    """A PostgreSQL of our own: yields the directory of its socket. Drops root, as the server demands."""
+    initdb, pg_ctl = tool("initdb"), tool("pg_ctl")
+    initdb = initdb or next(map(str, pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb")), None)
+    if initdb is None or pg_ctl is None:
+        sys.exit("no PostgreSQL found (initdb, pg_ctl): install one or give --host")
+    folder = tempfile.mkdtemp(prefix="dyno-bench-", dir="/tmp")
+    drop: dict[str, str] = {}
+    if os.geteuid() == 0:
+        account = next((name for name in ("postgres", "nobody") if has_account(name)), "nobody")
+        shutil.chown(folder, account)
+        drop = {"user": account}
+    data = f"{folder}/data"
+    quiet = {"stdout": subprocess.DEVNULL, "check": True, "cwd": folder, **drop}
+    subprocess.run([initdb, "-D", data, "-U", "postgres", "-A", "trust"], **quiet)
+    settings = f"-p {PORT_PRIVATE} -k {folder} -c listen_addresses='' -c shared_buffers=512MB -c max_wal_size=4GB"
+    try:
+        subprocess.run([pg_ctl, "-D", data, "-l", f"{folder}/log", "-w", "-o", settings, "start"], **quiet)
+        yield folder
+    finally:
+        subprocess.run([pg_ctl, "-D", data, "-m", "immediate", "stop"], **{**quiet, "check": False})
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def has_account(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+def spread(values: list[float], digits: int) -> str:
+    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
+
+
+def measure(bench: Bench, workload: str, rounds: int) -> None:
+    """Runs the interleaved rounds of one workload and prints its lines of the table."""
+    tools = bench.tools(workload)
+    samples: dict[str, list[Sample]] = {name: [] for name in tools}
+    for number in range(rounds):
+        # Every other round backwards: a drift of the machine hits first and last alike.
+        for name in list(tools) if number % 2 == 0 else reversed(list(tools)):
+            samples[name].append(tools[name](workload))
+    for name, mine in samples.items():
+        cpu = [ours.cpu_us / its.cpu_us for ours, its in zip(samples["dyno"], mine, strict=True)]
+        rate = [ours.rate_per_s / its.rate_per_s for ours, its in zip(samples["dyno"], mine, strict=True)]
+        cells = [workload, name, spread([one.cpu_us for one in mine], 1), spread([one.rate_per_s for one in mine], 0)]
+        cells += ["", ""] if name == "dyno" else [spread(cpu, 2), spread(rate, 2)]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--host", help="directory of the socket, or host; without it a private server is made")
+    parser.add_argument("--port", type=int, default=5432)
+    parser.add_argument("--user", default="postgres")
+    parser.add_argument("--database", default="postgres", help="the datasets are loaded here when they are not there")
+    parser.add_argument("--driver", default=str(ROOT / "target/release/dyno-driver"))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--time", type=int, default=5, help="seconds of one run")
+    parser.add_argument("--threads", type=int, default=8, help="connections")
+    parser.add_argument("--tables", type=int, default=4)
+    parser.add_argument("--table-size", type=int, default=100_000)
+    parser.add_argument("--scale", type=int, default=10, help="branches of tpcb")
+    parser.add_argument("--warehouses", type=int, default=2, help="warehouses of tpcc")
+    parser.add_argument("workloads", nargs="*", default=[], help=f"some of {', '.join(WORKLOADS)} (default: all)")
+    return parser.parse_args()
+
+
+def run(options: argparse.Namespace, host: str, port: int) -> None:
+    floor = pathlib.Path(options.driver).parent / "examples/floor"
+    bench = Bench(host, port, options.user, options.database, options.driver, str(floor) if floor.exists() else None,
+                  tool("pgbench"), options.threads, options.time, options.tables, options.table_size, options.scale,
+                  options.warehouses)
+    names = options.workloads or list(WORKLOADS)
+    for dataset in {("oltp_read_write" if name.startswith("oltp") else name): None for name in names}:
+        bench.child([options.driver], bench.plan("load", dataset))
+    missing = [name for name, there in (("sysbench", shutil.which("sysbench")), ("pgbench", bench.pgbench),
+                                        ("go-tpc", shutil.which("go-tpc")), ("floor (cargo build --release --examples)",
+                                                                             bench.floor)) if not there]
+    if missing:
+        print(f"Not here, left out: {', '.join(missing)}.\n")
+    print(f"{options.threads} connections, {options.rounds} interleaved rounds of {options.time} s; "
+          "median (minimum–maximum); ratios are dyno / tool within a round.\n")
+    print("| workload | tool | CPU µs/transaction | transactions/s | CPU ratio | throughput ratio |")
+    print("|---|---|---|---|---|---|")
+    for workload in names:
+        measure(bench, workload, options.rounds)
+
+
+def main() -> None:
+    options = arguments()
+    if not pathlib.Path(options.driver).exists():
+        sys.exit(f"no driver at {options.driver}: run `cargo build --release --bins --examples` or give --driver")
+    if options.host:
+        run(options, options.host, options.port)
+    else:
+        with private_server() as folder:
+            run(options, folder, PORT_PRIVATE)
+
+
+if __name__ == "__main__":
+    main()
