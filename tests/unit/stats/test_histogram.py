@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -134,3 +136,19 @@ def test_mean_and_share_above_a_limit() -> None:
     middles, counts = found.spectrum()
     assert counts.tolist() == [9, 1]
     assert middles == pytest.approx([100, 10_000], rel=1e-3)
+
+
+def test_the_drivers_own_histograms_give_the_drivers_own_figures() -> None:
+    """Two intervals and the summary of a real run, whose percentiles the driver computed with its own library."""
+    recorded = json.loads((Path(__file__).parents[2] / "fixtures" / "histograms.json").read_text())
+    percents = {"p50_us": 50, "p90_us": 90, "p95_us": 95, "p99_us": 99, "p999_us": 99.9}
+    for event in [*recorded["interval"], recorded["summary"]]:
+        for times in (event["response"], event["service"]):
+            found = decode(times["hdr"])
+            assert found.count == times["count"]
+            assert found.mean_us == pytest.approx(times["mean_us"], abs=1e-3)
+            assert found.max_us == times["max_us"]
+            for name, percent in percents.items():
+                assert found.percentile_us(percent) == times[name]
+    together = merged(event["response"]["hdr"] for event in recorded["interval"])
+    assert together.counts.tolist() == decode(recorded["summary"]["response"]["hdr"]).counts.tolist()
