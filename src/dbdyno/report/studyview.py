@@ -122,12 +122,13 @@ def answer(plan: StudyPlan, trials: Sequence[Trial], outcome: StudyOutcome | Non
     else:
         says = f"No difference in throughput between the tuned configuration and {_the(main.a)} was shown"
         interval = f"ratio {figures.ratio(main.ratio)}, {interval}"
+    charged = "deferred writes charged, " if main.figure == "tps_charged" else ""
     tail = contract.summary(plan, outcome)
     compared = outcome.comparisons if outcome else ()
     also = [_also(one) for one in compared if one is not main and _worth_saying(one, main)]
     return Answer(
         verdict=main.verdict,
-        says=f"{says} ({interval}, {pairs}). {tail}",
+        says=f"{says} ({charged}{interval}, {pairs}). {tail}",
         also=also,
         big=figures.ratio(main.ratio) if main.verdict in (FASTER, SLOWER) else "",
         against=_the(main.a),
