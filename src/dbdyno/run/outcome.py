@@ -168,13 +168,16 @@ def server_differences(store: SampleStore, phases: Sequence[PhaseOutcome], *, de
 
 
 def _written(over: Any, device: str | None) -> dict[str, Scalar]:
-    """`write_bytes` from the best witness there is, with its name: the device under the data, the server's processes
-    (the kernel charges its write-back to whoever dirtied the page), the server's own counters."""
-    witnesses: tuple[tuple[str, float | None], ...] = (
-        (f"device {device}", over("disk_write_bytes", {"device": device}) if device else None),
+    """`write_bytes` from the best witness there is, with its name: a device that is the server's alone, the server's
+    processes (the kernel charges its write-back to whoever dirtied the page), the server's own counters, a device that
+    it shares with all the machine."""
+    on_device = (f"device {device}", over("disk_write_bytes", {"device": device}) if device else None)
+    alone = device is not None and device.startswith("loop")
+    witnesses: list[tuple[str, float | None]] = [
         ("server processes", over("process_write_bytes", {"who": "server"})),
         ("server counters", _sum(over("wal_bytes"), over("data_write_bytes"))),
-    )
+    ]
+    witnesses.insert(0 if alone else len(witnesses), on_device)
     for witness, value in witnesses:
         if value is not None:
             return {"write_bytes": value, "write_bytes_source": witness}

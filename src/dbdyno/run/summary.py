@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -111,4 +112,4 @@ def watching_lines(outcome: Outcome) -> list[str]:
 
 
 def _ms(us: float) -> str:
-    return "-" if us != us else f"{us / 1e3:.2f}"
+    return "-" if math.isnan(us) else f"{us / 1e3:.2f}"

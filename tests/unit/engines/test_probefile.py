@@ -81,7 +81,7 @@ def test_name_of_the_file_must_fit(tmp_path: Path) -> None:
 def test_a_role_belongs_to_one_column(tmp_path: Path) -> None:
     write(tmp_path, "a", 13, role="wal_bytes")
     write(tmp_path, "b", 13, role="wal_bytes")
-    with pytest.raises(UsageError, match="a.a and b.a"):
+    with pytest.raises(UsageError, match=r"a\.a and b\.a"):
         load_probes(tmp_path, 15)
 
 

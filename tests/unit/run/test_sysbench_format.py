@@ -39,7 +39,7 @@ def test_interval_line_is_theirs() -> None:
     assert [blank(line) for line in ours] == [blank(line) for line in theirs]
     assert ours[0] == (
         "[ 1s ] thds: 4 tps: 97.00 qps: 1974.00 (r/w/o: 1384.00/389.00/201.00) "
-        "lat (ms,95%): 17.96 err/s: 2.00 reconn/s: 0.00"
+        "lat (ms,95%): 17.97 err/s: 2.00 reconn/s: 0.00"
     )
 
 
