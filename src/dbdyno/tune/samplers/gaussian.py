@@ -42,7 +42,7 @@ class GaussianProcessSampler(BaseSampler):
         self._seed = seed
         self._noise = noise
         self._startup = startup
-        self._random = RandomSampler(seed=seed)
+        self._random = RandomSampler(seed=seed % 2**32)
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         return self._space
