@@ -104,7 +104,8 @@ class View:
         base, best = search.default_tps(trials), search.incumbent(trials)
         ratio = f"x{trial.tps_charged / base:.2f}" if trial.tps_charged and base else "-"
         top = f"x{math.exp(best.log_mean) / base:.2f}" if best and base else "-"
-        what = f"{trial.number:4d} {trial.kind:<10} {trial.name[:16]:<11}"
+        width = 29 if trial.kind is TrialKind.ABLATION else 11
+        what = f"{trial.number:4d} {trial.kind:<10} {trial.name[:29]:<{width}}"
         self.say(f"{what} {charged}   {ratio:>8}  {top:>8}   {self._left(trials):>10}" + _remark(trial))
 
     def _left(self, trials: Sequence[Trial]) -> str:

@@ -142,6 +142,14 @@ def _typed(text: str) -> Any:
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Drives all randomness.")
 @click.option("--ablate/--no-ablate", default=True, help="Measure what each setting of the winner contributes.")
+@click.option(
+    "--ablate-runs",
+    "ablate_runs",
+    type=click.IntRange(3),
+    default=16,
+    show_default=True,
+    help="Most runs that this may take.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(target: str | None, workload: str | None, **flags: Any) -> int:  # fmt: skip
     """Find a faster configuration for TARGET under WORKLOAD, within a durability contract, and confirm it.
@@ -238,6 +246,7 @@ def _plan(resolved: Resolved, workload: str, flags: dict[str, Any], clock: Syste
         knobs=flags["knobs"],
         time_limit_s=flags["limit_s"],
         ablate=flags["ablate"],
+        ablate_runs_max=flags["ablate_runs"],
         command=tuple(["dyno", *sys.argv[1:]]),
     )
 

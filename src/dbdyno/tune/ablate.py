@@ -40,7 +40,7 @@ def _differs(knob: Knob | None, value: Value) -> bool:
 
 def order_of(trials: Sequence[Trial], winner: Assignment, space: KnobSpace, runs_max: int) -> list[str]:
     """Names of the runs: the winner and, in between, the knob that is left out; the weightiest knobs come first."""
-    names = sorted(changed(winner, space), key=lambda name: -weight(trials, name, space.knob(name)))
+    names = sorted(changed(winner, space), key=lambda name: (-weight(trials, name, space.knob(name)), name))
     order: list[str] = []
     for index, name in enumerate(names):
         # The closing winner needs room too.
@@ -86,6 +86,8 @@ def contributions(
     trials: Sequence[Trial], winner: Assignment, space: KnobSpace, runs_max: int, confidence: float = 0.95
 ) -> dict[str, dict[str, float]]:
     """By knob: ratio of charged throughput with it over without it, with its interval; only those measured."""
+    if not any(trial.kind is TrialKind.ABLATION for trial in trials):
+        return {}
     filled = slots(trials, order_of(_before(trials), winner, space, runs_max), TrialKind.ABLATION)
     logs = [
         math.log(trial.tps_charged) if trial.tps_charged and trial.status is TrialStatus.KEPT else None

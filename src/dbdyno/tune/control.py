@@ -39,6 +39,8 @@ class Recovery:
     """From the start command until it answered a query."""
     loaded_s: float
     """How long it had been under load since its last checkpoint."""
+    start_s: float = 0.0
+    """How long an ordinary start of the same server took: the part of recovery that does not grow with the log."""
 
 
 class Controller(Protocol):

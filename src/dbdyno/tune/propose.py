@@ -26,6 +26,9 @@ from dbdyno.tune import space as spaces
 from dbdyno.tune.contract import judge, repair
 from dbdyno.tune.samplers import make_sampler
 
+# Optuna reports each study on standard error; ours are made by the dozen and reported by us.
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
 TRIES_MAX = 20
 JOURNAL = "optuna.journal"
 

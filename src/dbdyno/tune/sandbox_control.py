@@ -95,6 +95,8 @@ class SandboxController:
 
     def recover(self, assignment: Assignment, plan: Plan, folder: Path, *, after_s: float) -> Recovery | None:
         self.start(assignment)
+        self.sandbox.stop()
+        start_s = self.sandbox.start()
         self.settle()
         ended = threading.Event()
         loaded_s: list[float] = []
@@ -120,7 +122,7 @@ class SandboxController:
                 "The load ended before the server was to be crashed.", found=f"after less than {after_s:g} s"
             )
         seconds = self.sandbox.recover(timeout_s=self._recovery_timeout_s)
-        return Recovery(seconds=seconds, loaded_s=loaded_s[0])
+        return Recovery(seconds=seconds, loaded_s=loaded_s[0], start_s=start_s)
 
     def restore(self) -> list[str]:
         """A private server has nothing of anybody's: it is only stopped, on its pristine data."""

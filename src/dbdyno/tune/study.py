@@ -22,7 +22,6 @@ from dbdyno.model.record import to_dict
 from dbdyno.model.trial import StudyOutcome, Trial, TrialKind, TrialStatus
 from dbdyno.tune import ablate, confirm, propose, search, verdict
 from dbdyno.tune import contract as contracts
-from dbdyno.tune import drift as drifts
 from dbdyno.tune.control import Recovery
 from dbdyno.tune.trial import Bench, Step, run_trial
 from dbdyno.tune.verdict import Render
@@ -65,6 +64,7 @@ class Study:
 
     def _close(self, status: str) -> None:
         left = self.bench.controller.restore()
+        propose.copy_to_journal(self.bench.store.path, self.trials, self.knobs)
         said = [self.outcome.error] if self.outcome.error else []
         if left:
             said.append("NOT RESTORED: " + "; ".join(left).upper())
@@ -109,8 +109,6 @@ class Study:
             trial = run_trial(self.bench, number, step, self.trials)
         self.trials.append(trial)
         self.bench.store.append(trial)
-        if trial.kind in drifts.SEARCHED:
-            propose.copy_to_journal(self.bench.store.path, self.trials, self.knobs)
         self._write_outcome("running")
         self.on_trial(trial, self.trials)
         if search.failing(self.trials):

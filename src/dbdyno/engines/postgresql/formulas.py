@@ -47,8 +47,11 @@ def formula(machine: Machine, version: int) -> Advice:
     replay = min(100 * _MIB, machine.iops * 3 * _PAGE) if machine.iops else 100 * _MIB
     wal = max(1024, min(0.5 * _RECOVERY_S * replay, 100 * _GIB, (machine.disk_bytes_free or 64 * _GIB) * 0.2) // _MIB)
     chosen: dict[str, tuple[Value, str]] = {
-        "shared_buffers": (int(cache // _PAGE), why_cache),
-        "effective_cache_size": (int(ram * 0.75 // _PAGE), "what server and kernel cache together; takes no memory"),
+        "shared_buffers": (_round_pages(cache), why_cache),
+        "effective_cache_size": (
+            int(ram * 0.75 // (64 * _MIB)) * 64 * _MIB // _PAGE,
+            "what server and kernel cache together; takes no memory",
+        ),
         "wal_compression": (
             "lz4" if version >= 150000 else "on",
             "41.6 % less log and 21 % more transactions in the article; lz4 costs the least processor time",
@@ -64,7 +67,7 @@ def formula(machine: Machine, version: int) -> Advice:
         "bgwriter_lru_maxpages": (1000, "the article's value for write-heavy load"),
         "bgwriter_lru_multiplier": (10.0, "the article's value for write-heavy load"),
         "maintenance_work_mem": (
-            int(min(2 * _GIB, max(64 * _MIB, ram / 64)) // _KIB),
+            int(min(2 * _GIB, max(64 * _MIB, ram / 64)) // _MIB) * _KIB,
             "the article's 2 GB of 256 GB is a 128th; a small machine needs relatively more for its vacuum",
         ),
     }
@@ -75,6 +78,11 @@ def formula(machine: Machine, version: int) -> Advice:
         reasons={name: why for name, (_value, why) in chosen.items()},
         source="Tuning PostgreSQL for sysbench-tpcc (Percona, 2018)",
     )
+
+
+def _round_pages(size_bytes: float) -> int:
+    """Pages of the next lower multiple of 64 MiB: a person reads 5888MB more easily than 6029312kB."""
+    return max(1, int(size_bytes // (64 * _MIB))) * 64 * _MIB // _PAGE
 
 
 def pgtune(machine: Machine, version: int) -> Advice:

@@ -68,5 +68,8 @@ def same(setting: Setting, literal: str) -> bool:
 
 
 def agrees(setting: Setting, value: Value) -> bool:
-    """`Session.agrees`: the value is in the knob's own unit."""
+    """`Session.agrees`: the value is in the knob's own unit. A setting that was asked to choose for itself (-1) reads
+    back as what it chose."""
+    if value == -1 and setting.source == "override":
+        return True
     return same(setting, literals({setting.name: value})[setting.name])
