@@ -62,7 +62,7 @@ lock: .tools/bin/uv
 
 ## clean: remove what was built here (environment, driver, demo)
 clean:
-	@[ ! -x $(BIN)/dyno ] || DYNO_HOME=$(CURDIR)/demo $(BIN)/dyno sandbox rm --all --yes || true
+	@[ ! -x $(BIN)/dyno ] || DYNO_HOME=$(CURDIR)/demo $(BIN)/dyno sandbox rm --all --force || true
 	rm -rf $(VENV) .tools target demo dist src/dbdyno/_bin
 
 driver:

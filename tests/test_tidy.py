@@ -94,7 +94,7 @@ def test_engine_names_stay_in_their_files_of_the_driver(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PYTHON, ids=relative)
 def test_clock_and_randomness_come_in_as_arguments(path: Path) -> None:
-    if path == ROOT / "src" / "dbdyno" / "cli" / "common.py":
+    if path.parent == ROOT / "src" / "dbdyno" / "cli":
         return
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         found = CLOCKS.search(line) or RANDOMNESS.search(line)

@@ -167,11 +167,15 @@ def info(name: str, log_lines: int | None, form: str) -> None:
 
 
 @command.command("rm")
-@click.argument("names", nargs=-1, required=True)
+@click.argument("names", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="All sandboxes of this home.")
 @click.option("--force", is_flag=True, help="Also one that is broken.")
-def remove(names: tuple[str, ...], force: bool) -> None:
+def remove(names: tuple[str, ...], every: bool, force: bool) -> None:
     """Stop and remove sandboxes with all their data."""
-    for name in names:
+    if bool(names) == every:
+        raise UsageError("Which sandboxes?", todo="name them, or say --all")
+    known = [one.name for one in sandboxes.list_sandboxes(home(), clock=SystemClock())] if every else names
+    for name in known:
         sandboxes.remove(home(), name, clock=SystemClock(), force=force)
         console(stderr=True).print(f"Removed {name}.")
 
