@@ -16,10 +16,10 @@ from dbdyno.model.contract import Contract
 from dbdyno.model.errors import EXIT_OK, EXIT_WORSE, UsageError
 from dbdyno.model.knob import Level
 from dbdyno.model.machine import DiskClass, Machine
-from dbdyno.model.plan import WorkloadSpec
 from dbdyno.model.target import Permission
 from dbdyno.model.trial import StudyOutcome, StudyPlan
-from dbdyno.run.driver import load_dataset
+from dbdyno.run.choose import choose_workload, parse_options
+from dbdyno.run.driver import list_workloads, load_dataset
 from dbdyno.sandbox.limits import memory_limit_bytes
 from dbdyno.sandbox.targets import Resolved
 from dbdyno.tune.foreign_control import Server, restore_server
@@ -31,39 +31,17 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
     return tuple(word.strip() for word in value.split(",") if word.strip())
 
 
-def parse_settings(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, Any]:
-    """`--set fk=true --set tables=4`: numbers and booleans as such, all else as words."""
-    options: dict[str, Any] = {}
-    for one in value:
-        name, equals, text = one.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{one!r} is not NAME=VALUE")
-        options[name] = _typed(text)
-    return options
-
-
-def _typed(text: str) -> Any:
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
 @click.command(name="tune")
 @click.argument("target", required=False)
 @click.argument("workload", required=False)
-@click.option("--scale", type=click.IntRange(1), default=1, show_default=True, help="Size of the dataset.")
+@click.option("--scale", type=int, default=1, show_default=True, help="Size of the dataset.")
 @click.option(
-    "--set",
+    "--option",
+    "-k",
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    callback=parse_settings,
-    help="An option of the workload's own (see dyno-driver list).",
+    help="Option of the workload; may be repeated.",
 )
 @click.option("--threads", type=click.IntRange(1), default=8, show_default=True, help="Connections that load it.")
 @click.option(
@@ -226,7 +204,7 @@ def _plan(resolved: Resolved, workload: str, flags: dict[str, Any], clock: Syste
     return StudyPlan(
         name=flags["name"] or f"{stamp}-{resolved.engine.name}-{workload}",
         target=resolved.target,
-        workload=WorkloadSpec(name=workload, scale=flags["scale"], options=flags["options"]),
+        workload=choose_workload(workload, flags["scale"], parse_options(flags["options"]), list_workloads()),
         contract=Contract(
             level=Level[flags["level"]],
             pitr=flags["pitr"],

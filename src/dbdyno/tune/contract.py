@@ -136,8 +136,9 @@ def as_found(space: KnobSpace, settings: Mapping[str, Setting]) -> KnobSpace:
     return msgspec.structs.replace(space, knobs=tuple(knobs))
 
 
-def fit_assignment(assignment: Assignment, space: KnobSpace) -> tuple[Assignment, list[str]]:
-    """Leaves out what this server does not have or accept (an advice knows the version, not the build).
+def fit_assignment(assignment: Assignment, space: KnobSpace, *, restart: bool = True) -> tuple[Assignment, list[str]]:
+    """Leaves out what this server does not have or accept (an advice knows the version, not the build), and, where
+    it cannot be restarted, what only a restart would change.
 
     Returns what is left, and one sentence for each setting that was left out.
     """
@@ -147,6 +148,8 @@ def fit_assignment(assignment: Assignment, space: KnobSpace) -> tuple[Assignment
         knob = space.knob(name)
         if knob is None:
             left_out.append(f"{name} is left out: this server does not have it")
+        elif knob.change is not Change.ONLINE and not restart:
+            left_out.append(f"{name} is left out: it needs a restart, and none is allowed here")
         elif knob.choices and str(value) not in knob.choices and value not in knob.special:
             left_out.append(f"{name} = {value} is left out: this build accepts {', '.join(knob.choices)}")
         else:

@@ -64,7 +64,8 @@ def estimate(trials: Sequence[Trial]) -> Drift:
         if believed(trial):
             groups[same_key(trial)].append(trial)
     repeated = {key: group for key, group in groups.items() if len(group) > 1}
-    points = sorted((trial.started_unix_s, key, trial) for key, group in repeated.items() for trial in group)
+    points = [(trial.started_unix_s, key, trial) for key, group in repeated.items() for trial in group]
+    points.sort(key=lambda point: (point[0], point[2].number))
     if not points:
         return Drift(np.empty(0), np.empty(0))
     keys = {key: index for index, key in enumerate(repeated)}

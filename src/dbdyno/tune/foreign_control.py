@@ -124,9 +124,12 @@ def restore_server(server: Server, original: Mapping[str, Setting], names: Itera
     for name in known:
         if name not in now:
             continue
+        if now[name].value == original[name].value:
+            # It may still be called pending: the server compares with what it was asked, not with what it has.
+            continue
         if now[name].pending_restart:
             left.append(f"{name} is still {now[name].value}: restart the server to get {original[name].value} back")
-        elif now[name].value != original[name].value:
+        else:
             left.append(f"{name} is {now[name].value}, was {original[name].value}")
     return left
 

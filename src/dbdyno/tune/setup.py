@@ -12,7 +12,7 @@ import msgspec
 from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Engine
 from dbdyno.model.errors import ContractBroken, UsageError
-from dbdyno.model.knob import Knob, KnobSpace
+from dbdyno.model.knob import Change, Knob, KnobSpace
 from dbdyno.model.machine import Machine
 from dbdyno.model.plan import WorkloadSpec
 from dbdyno.model.record import Record, from_json, to_json
@@ -96,9 +96,9 @@ def _read_mark(file: Path) -> DatasetMark | None:
         return None
 
 
-def check_knobs(names: tuple[str, ...], space: KnobSpace) -> None:
+def check_knobs(names: tuple[str, ...], space: KnobSpace, *, restart: bool = True) -> None:
     """Raises `UsageError` for a name that cannot be searched."""
-    known = {knob.name for knob in space.knobs}
+    known = {knob.name: knob for knob in space.knobs}
     guarded = {guard.setting for guard in space.guards}
     for name in names:
         if name in guarded:
@@ -109,6 +109,11 @@ def check_knobs(names: tuple[str, ...], space: KnobSpace) -> None:
         if name not in known:
             raise UsageError(
                 f"There is no knob {name!r}.", todo="use some of: " + ", ".join(knob.name for knob in space.knobs)
+            )
+        if known[name].change is not Change.ONLINE and not restart:
+            raise UsageError(
+                f"{name} only changes with a restart, which the target does not allow.",
+                todo="give a restart_command in a target file, or leave the knob out",
             )
 
 
@@ -175,8 +180,8 @@ def foreign_ground(
 
 def make_study(ground: Ground, plan: StudyPlan, store: StudyStore, record: StudyRecord | None, clock: Clock) -> Study:
     """The study, ready to run or to go on. Raises `UsageError` for knobs that cannot be searched."""
-    check_knobs(plan.knobs, ground.space)
     controller = ground.controller
+    check_knobs(plan.knobs, ground.space, restart=controller.can_restart)
     space = prepare_space(
         ground.space, controller.look(), plan.contract, ground.machine, restart=controller.can_restart
     )

@@ -64,12 +64,12 @@ class Study:
 
     def _close(self, status: str) -> None:
         left = self.bench.controller.restore()
-        propose.copy_to_journal(self.bench.store.path, self.trials, self.knobs)
         said = [self.outcome.error] if self.outcome.error else []
         if left:
             said.append("NOT RESTORED: " + "; ".join(left).upper())
         self.outcome = msgspec.structs.replace(self.outcome, status=status, error="\n".join(said))
         self._write_outcome(status)
+        propose.copy_to_journal(self.bench.store.path, self.trials, self.knobs)
 
     def _all_steps(self) -> None:
         while (step := self.search_step()) is not None:
@@ -120,6 +120,10 @@ class Study:
 
     # --- what comes next
 
+    def _fitted(self, advice: Advice) -> Assignment:
+        restart = self.bench.controller.can_restart
+        return contracts.fit_assignment(advice.assignment, self.bench.space, restart=restart)[0]
+
     @property
     def knobs(self) -> tuple[Knob, ...]:
         return propose.searched(self.bench.space, self.bench.plan.knobs)
@@ -127,7 +131,7 @@ class Study:
     @property
     def baselines(self) -> search.Baselines:
         """The default, then the formulas as far as this server knows their settings."""
-        fitted = {one.name: contracts.fit_assignment(one.assignment, self.bench.space)[0] for one in self.advice}
+        fitted = {one.name: self._fitted(one) for one in self.advice}
         return search.Baselines({search.DEFAULT: {}, **fitted})
 
     def search_step(self) -> Step | None:
