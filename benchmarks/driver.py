@@ -80,16 +80,23 @@ class Bench:
         if workload.startswith("oltp"):
             options = {"tables": self.tables, "table_size": self.table_size, "rand_type": "uniform"}
         scale = {"tpcb": self.scale, "tpcc": self.warehouses}.get(workload, 1)
-        return json.dumps({
-            "protocol": 1,
-            "verb": verb,
-            "target": {"dialect": "postgresql", "host": self.host, "port": self.port, "user": self.user,
-                       "database": self.database},
-            "workload": {"name": workload, "scale": scale, "options": options},
-            "threads": self.threads,
-            "seed": 1,
-            "phases": [{"name": "measure", "time_s": self.seconds}],
-        })
+        return json.dumps(
+            {
+                "protocol": 1,
+                "verb": verb,
+                "target": {
+                    "dialect": "postgresql",
+                    "host": self.host,
+                    "port": self.port,
+                    "user": self.user,
+                    "database": self.database,
+                },
+                "workload": {"name": workload, "scale": scale, "options": options},
+                "threads": self.threads,
+                "seed": 1,
+                "phases": [{"name": "measure", "time_s": self.seconds}],
+            }
+        )
 
     def ours(self, workload: str) -> Sample:
         cpu, output = self.child([self.driver], self.plan("run", workload))
@@ -98,19 +105,44 @@ class Bench:
         return Sample(cpu / count * 1e6, count / summary["seconds"])
 
     def sysbench(self, workload: str) -> Sample:
-        cpu, output = self.child([
-            "sysbench", workload, "--db-driver=pgsql", f"--pgsql-host={self.host}", f"--pgsql-port={self.port}",
-            f"--pgsql-user={self.user}", f"--pgsql-db={self.database}", f"--tables={self.tables}",
-            f"--table-size={self.table_size}", f"--threads={self.threads}", f"--time={self.seconds}",
-            "--rand-type=uniform", "run",
-        ])
+        cpu, output = self.child(
+            [
+                "sysbench",
+                workload,
+                "--db-driver=pgsql",
+                f"--pgsql-host={self.host}",
+                f"--pgsql-port={self.port}",
+                f"--pgsql-user={self.user}",
+                f"--pgsql-db={self.database}",
+                f"--tables={self.tables}",
+                f"--table-size={self.table_size}",
+                f"--threads={self.threads}",
+                f"--time={self.seconds}",
+                "--rand-type=uniform",
+                "run",
+            ]
+        )
         count = int(found(r"transactions:\s+(\d+)", output))
         return Sample(cpu / count * 1e6, float(found(r"transactions:.*\(([\d.]+) per sec", output)))
 
     def pgbench_run(self, workload: str) -> Sample:
         assert self.pgbench is not None
-        command = [self.pgbench, "-h", self.host, "-p", str(self.port), "-U", self.user, "-n", "-M", "prepared",
-                   "-c", str(self.threads), "-T", str(self.seconds)]
+        command = [
+            self.pgbench,
+            "-h",
+            self.host,
+            "-p",
+            str(self.port),
+            "-U",
+            self.user,
+            "-n",
+            "-M",
+            "prepared",
+            "-c",
+            str(self.threads),
+            "-T",
+            str(self.seconds),
+        ]
         with tempfile.TemporaryDirectory() as folder:
             if workload == "tpcb":
                 command += ["-b", "tpcb-like"]
@@ -125,19 +157,48 @@ class Bench:
         return Sample(cpu / count * 1e6, float(found(r"tps = ([\d.]+)", output)))
 
     def go_tpc(self, _workload: str) -> Sample:
-        cpu, output = self.child([
-            "go-tpc", "tpcc", "run", "-d", "postgres", "-H", self.host, "-P", str(self.port), "-U", self.user,
-            "-D", "gotpc", "--warehouses", str(self.warehouses), "-T", str(self.threads),
-            "--time", f"{self.seconds}s", "--conn-params", "sslmode=disable",
-        ])
+        cpu, output = self.child(
+            [
+                "go-tpc",
+                "tpcc",
+                "run",
+                "-d",
+                "postgres",
+                "-H",
+                self.host,
+                "-P",
+                str(self.port),
+                "-U",
+                self.user,
+                "-D",
+                "gotpc",
+                "--warehouses",
+                str(self.warehouses),
+                "-T",
+                str(self.threads),
+                "--time",
+                f"{self.seconds}s",
+                "--conn-params",
+                "sslmode=disable",
+            ]
+        )
         count = sum(int(n) for n in re.findall(r"\[Summary\] \w+ - .*?Count: (\d+)", output))
         return Sample(cpu / count * 1e6, count / self.seconds)
 
     def floor_run(self, _workload: str) -> Sample:
         assert self.floor is not None
         path = f"{self.host.rstrip('/')}/.s.PGSQL.{self.port}"
-        cpu, output = self.child([self.floor, path, self.user, self.database, "SELECT c FROM sbtest1 WHERE id=1",
-                                  str(self.threads), str(self.seconds)])
+        cpu, output = self.child(
+            [
+                self.floor,
+                path,
+                self.user,
+                self.database,
+                "SELECT c FROM sbtest1 WHERE id=1",
+                str(self.threads),
+                str(self.seconds),
+            ]
+        )
         count = int(output)
         return Sample(cpu / count * 1e6, count / self.seconds)
 
@@ -241,19 +302,40 @@ def arguments() -> argparse.Namespace:
 
 def run(options: argparse.Namespace, host: str, port: int) -> None:
     floor = pathlib.Path(options.driver).parent / "examples/floor"
-    bench = Bench(host, port, options.user, options.database, options.driver, str(floor) if floor.exists() else None,
-                  tool("pgbench"), options.threads, options.time, options.tables, options.table_size, options.scale,
-                  options.warehouses)
+    bench = Bench(
+        host,
+        port,
+        options.user,
+        options.database,
+        options.driver,
+        str(floor) if floor.exists() else None,
+        tool("pgbench"),
+        options.threads,
+        options.time,
+        options.tables,
+        options.table_size,
+        options.scale,
+        options.warehouses,
+    )
     names = options.workloads or list(WORKLOADS)
     for dataset in {("oltp_read_write" if name.startswith("oltp") else name): None for name in names}:
         bench.child([options.driver], bench.plan("load", dataset))
-    missing = [name for name, there in (("sysbench", shutil.which("sysbench")), ("pgbench", bench.pgbench),
-                                        ("go-tpc", shutil.which("go-tpc")), ("floor (cargo build --release --examples)",
-                                                                             bench.floor)) if not there]
+    missing = [
+        name
+        for name, there in (
+            ("sysbench", shutil.which("sysbench")),
+            ("pgbench", bench.pgbench),
+            ("go-tpc", shutil.which("go-tpc")),
+            ("floor (cargo build --release --examples)", bench.floor),
+        )
+        if not there
+    ]
     if missing:
         print(f"Not here, left out: {', '.join(missing)}.\n")
-    print(f"{options.threads} connections, {options.rounds} interleaved rounds of {options.time} s; "
-          "median (minimum–maximum); ratios are dyno / tool within a round.\n")
+    print(
+        f"{options.threads} connections, {options.rounds} interleaved rounds of {options.time} s; "
+        "median (minimum–maximum); ratios are dyno / tool within a round.\n"
+    )
     print("| workload | tool | CPU µs/transaction | transactions/s | CPU ratio | throughput ratio |")
     print("|---|---|---|---|---|---|")
     for workload in names:

@@ -11,6 +11,9 @@ pub const PROTOCOL: u32 = 1;
 /// Most connections of one driver: each costs memory here and a process or thread there.
 pub const THREADS_MAX: u32 = 10_000;
 
+/// Worker threads that a plan without a number of them gets.
+pub const WORKERS_DEFAULT_MAX: u32 = 64;
+
 /// One plan; see `docs/reference/driver-protocol.md` for the fields.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +24,8 @@ pub struct Plan {
     pub workload: WorkloadPlan,
     #[serde(default = "one")]
     pub threads: u32,
-    #[serde(default = "one")]
+    /// Worker threads; 0: one for each connection, at most `WORKERS_DEFAULT_MAX`.
+    #[serde(default)]
     pub workers: u32,
     #[serde(default)]
     pub seed: u64,
@@ -163,9 +167,12 @@ pub struct NullServer {
 impl Plan {
     /// Reads and validates a plan. The message names the field, what was found and what is allowed.
     pub fn parse(text: &str) -> Result<Plan, String> {
-        let plan: Plan = serde_json::from_str(text).map_err(|error| {
+        let mut plan: Plan = serde_json::from_str(text).map_err(|error| {
             format!("the plan on standard input is not what docs/reference/driver-protocol.md describes: {error}")
         })?;
+        if plan.workers == 0 {
+            plan.workers = plan.threads.min(WORKERS_DEFAULT_MAX);
+        }
         plan.validate()?;
         Ok(plan)
     }

@@ -33,7 +33,7 @@ fn total(mut recorder: Recorder, now_ns: u64) -> Tally {
 
 fn open_loop(shape: &str) -> Tally {
     let clock = SimulatedClock::default();
-    let shape = arrivals(shape, 1000.0, 0.0, Rng::new(42, 0)).expect("a known shape");
+    let shape = arrivals(shape, 1000.0, Rng::new(42, 0)).expect("a known shape");
     let mut queue = ArrivalQueue::new(shape, 0, END_NS, u64::MAX, 1_000_000);
     let mut recorder = Recorder::new(1, 0, SECOND_NS, END_NS);
     let mut free_at_ns = [0u64; CONNECTIONS];

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dyno_core::event::ErrorEvent;
 use dyno_core::plan::Plan;
@@ -23,6 +23,11 @@ const RETRY_NS_FIRST: u64 = 500_000;
 const RETRY_NS_MAX: u64 = 100_000_000;
 const RECONNECT_NS_FIRST: u64 = 20_000_000;
 const RECONNECT_NS_MAX: u64 = 2_000_000_000;
+
+/// Locks; nothing of ours panics while it holds a lock, and if it did, the data would still be what we want.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What stays of a connection between phases.
 pub struct Slot<W: Workload, C> {
@@ -76,19 +81,13 @@ impl Connector<'_> {
     }
 }
 
-/// The queue of an open loop and the connections that wait for an arrival.
-pub struct Gate {
-    pub queue: ArrivalQueue,
-    pub idle: Vec<usize>,
-}
-
 /// One phase as the connections of one worker share it.
 pub struct Phase<'a, W: Workload> {
     pub connector: &'a Connector<'a>,
     pub workload: &'a W,
     pub recorder: RefCell<Recorder>,
-    /// Open loop only.
-    pub gate: Option<RefCell<Gate>>,
+    /// Open loop only: one queue for all workers.
+    pub queue: Option<Arc<Mutex<ArrivalQueue>>>,
     pub start_ns: u64,
     pub end_ns: u64,
     /// Closed loop: transactions that may still start.
@@ -114,9 +113,9 @@ impl<W: Workload> Phase<'_, W> {
 
     /// Runs one connection until the phase ends.
     pub async fn connection<C: Wire>(&self, slot: &mut Slot<W, C>) {
-        match &self.gate {
+        match &self.queue {
             None => self.closed(slot).await,
-            Some(gate) => self.open(slot, gate).await,
+            Some(queue) => self.open(slot, queue).await,
         }
     }
 
@@ -131,43 +130,28 @@ impl<W: Workload> Phase<'_, W> {
         }
     }
 
-    async fn open<C: Wire>(&self, slot: &mut Slot<W, C>, gate: &RefCell<Gate>) {
+    async fn open<C: Wire>(&self, slot: &mut Slot<W, C>, queue: &Mutex<ArrivalQueue>) {
         loop {
             let now_ns = self.now_ns();
             if self.stopped() || now_ns >= self.end_ns {
                 return;
             }
-            let taken = gate.borrow_mut().queue.take(now_ns);
-            match taken {
-                Some(intended_ns) => {
-                    if self.transaction(slot, intended_ns).await.is_none() {
-                        return;
-                    }
+            let Some(intended_ns) = lock(queue).claim(now_ns) else {
+                return;
+            };
+            if intended_ns > now_ns {
+                self.connector
+                    .executor
+                    .sleep_until(intended_ns, || self.stopped())
+                    .await;
+                if self.stopped() {
+                    return;
                 }
-                None if gate.borrow().queue.is_over() => return,
-                None => self.idle(gate).await,
+            }
+            if self.transaction(slot, intended_ns).await.is_none() {
+                return;
             }
         }
-    }
-
-    /// Waits until the worker hands this connection an arrival.
-    async fn idle(&self, gate: &RefCell<Gate>) {
-        let index = self.connector.executor.current();
-        gate.borrow_mut().idle.push(index);
-        std::future::poll_fn(|_| {
-            let over = self.stopped() || self.now_ns() >= self.end_ns;
-            let mut gate = gate.borrow_mut();
-            if over {
-                gate.idle.retain(|idle| *idle != index);
-            }
-            // The worker takes a connection off the list when it wakes it; any other poll is a false alarm.
-            if gate.idle.contains(&index) {
-                std::task::Poll::Pending
-            } else {
-                std::task::Poll::Ready(())
-            }
-        })
-        .await;
     }
 
     /// Runs one transaction, with its retries; returns when it was done, `None` when the connection is to end.
@@ -198,14 +182,16 @@ impl<W: Workload> Phase<'_, W> {
                 },
             }
         };
-        self.in_flight.set(self.in_flight.get() - 1);
         let done_ns = self.now_ns();
         let mut recorder = self.recorder.borrow_mut();
         if let Some(wire) = slot.wire.as_mut() {
             recorder.advance(done_ns);
             recorder.statements(wire.take_statement_counts());
         }
-        let ending = ending?;
+        let Some(ending) = ending else {
+            self.in_flight.set(self.in_flight.get() - 1);
+            return None;
+        };
         recorder.record(
             kind,
             Moments {
@@ -215,7 +201,14 @@ impl<W: Workload> Phase<'_, W> {
             },
             ending,
         );
+        drop(recorder);
         self.done_ns_last.set(done_ns);
+        if self.recorder.borrow().has_closed() {
+            // A connection that blocks its thread must let the worker tell of the interval.
+            self.connector.executor.pause().await;
+        }
+        // Only now: it was under way when the interval ended.
+        self.in_flight.set(self.in_flight.get() - 1);
         Some(done_ns)
     }
 

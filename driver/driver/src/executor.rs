@@ -42,6 +42,7 @@ pub struct Executor {
     ready: RefCell<Vec<usize>>,
     sleepers: RefCell<BinaryHeap<Reverse<(u64, usize)>>>,
     armed_ns: Cell<u64>,
+    direct: bool,
 }
 
 fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
@@ -73,6 +74,7 @@ impl Executor {
             ready: RefCell::default(),
             sleepers: RefCell::default(),
             armed_ns: Cell::new(u64::MAX),
+            direct: false,
         };
         executor.control(
             libc::EPOLL_CTL_ADD,
@@ -82,6 +84,11 @@ impl Executor {
         )?;
         executor.control(libc::EPOLL_CTL_ADD, stop.descriptor(), libc::EPOLLIN, STOP_TOKEN)?;
         Ok(executor)
+    }
+
+    /// For a single task: its socket blocks the thread, which saves the executor's own wait.
+    pub fn direct(self) -> Executor {
+        Executor { direct: true, ..self }
     }
 
     fn control(&self, operation: libc::c_int, fd: RawFd, events: libc::c_int, token: u64) -> io::Result<()> {
@@ -98,9 +105,17 @@ impl Executor {
         self.ready.borrow_mut().push(index);
     }
 
-    /// The index of the task that is being polled.
-    pub fn current(&self) -> usize {
-        self.current.get()
+    /// Lets `step` look, and goes on in the next round.
+    pub async fn pause(&self) {
+        let mut paused = false;
+        std::future::poll_fn(|_| {
+            if std::mem::replace(&mut paused, true) {
+                return Poll::Ready(());
+            }
+            self.wake(self.current.get());
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Waits until `at_ns` or until `over` says so; the task may be polled for other reasons meanwhile.
@@ -264,6 +279,18 @@ impl Runtime for Executor {
             libc::EPOLLIN | libc::EPOLLRDHUP | write,
             self.current.get() as u64,
         )
+    }
+
+    fn forget(&self, fd: RawFd) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_DEL, fd, 0, 0)
+    }
+
+    fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    fn again(&self) {
+        self.wake(self.current.get());
     }
 
     fn entropy(&self) -> [u8; 18] {

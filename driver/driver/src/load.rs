@@ -13,7 +13,7 @@ use dyno_core::workload::{LoadTask, Schema, Settings, Workload};
 use dyno_wire::Wire;
 use dyno_workloads::Entry;
 
-use crate::client::Connector;
+use crate::client::{Connector, lock};
 use crate::executor::{Executor, Step, Task};
 use crate::failure;
 use crate::marker::{Markers, dataset_options, difference};
@@ -208,11 +208,6 @@ struct Loading {
     done: AtomicU64,
     running: AtomicUsize,
     error: Mutex<Option<ErrorEvent>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // Nothing of ours panics while it holds the lock; if it did, the data is still what we want.
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Loads all tasks over all connections; generating rows costs CPU, so that threads up to the cores help.

@@ -2,12 +2,15 @@
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dyno_core::clock::Clock as _;
 use dyno_core::event::{ErrorEvent, Event, Gauges, Interval, PhaseEvent, Summary, TypeTimes};
-use dyno_core::plan;
+use dyno_core::plan::{self, Mode};
 use dyno_core::recorder::Tally;
+use dyno_core::rng::Rng;
+use dyno_core::schedule::{ArrivalQueue, arrivals};
 use dyno_core::workload::Workload;
 use dyno_wire::Wire;
 
@@ -15,7 +18,7 @@ use crate::failure;
 use crate::output::Output;
 use crate::stop::Reason;
 use crate::usage::Usage;
-use crate::worker::{Message, Shared, StartPhase, work};
+use crate::worker::{Message, SCHEDULE_STREAMS, Shared, StartPhase, work};
 
 /// How often the coordinator looks for a stop when nothing is told.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -108,11 +111,13 @@ impl<W: Workload> Coordinator<'_, W> {
         let mine = Usage::of_this_thread();
         self.output.emit(&event("start"));
         let start_ns = self.shared.clock.now_ns();
+        let queue = self.queue(phase, start_ns);
         for start in &self.starts {
             // A worker that is gone has told why; that is read below.
             let _ = start.send(StartPhase {
                 phase: phase.clone(),
                 start_ns,
+                queue: queue.clone(),
             });
         }
         let types = self.workload.transaction_types().len();
@@ -147,6 +152,24 @@ impl<W: Workload> Coordinator<'_, W> {
         self.summary(phase, &merge, usage);
         self.output.emit(&event("end"));
         failed.map_or(Ok(()), Err)
+    }
+
+    /// The queue of an open loop.
+    fn queue(&self, phase: &plan::Phase, start_ns: u64) -> Option<Arc<Mutex<ArrivalQueue>>> {
+        if phase.mode == Mode::Closed {
+            return None;
+        }
+        let plan = &self.shared.plan;
+        let shape = arrivals(&phase.arrivals, phase.rate_per_s, Rng::new(plan.seed, SCHEDULE_STREAMS))
+            .expect("the plan was validated");
+        let end_ns = if phase.time_s > 0.0 {
+            start_ns + (phase.time_s * 1e9) as u64
+        } else {
+            u64::MAX
+        };
+        let events = if phase.events > 0 { phase.events } else { u64::MAX };
+        let queue = ArrivalQueue::new(shape, start_ns, end_ns, events, plan.backlog_max as usize);
+        Some(Arc::new(Mutex::new(queue)))
     }
 
     fn interval(&mut self, phase: &plan::Phase, seconds: f64, tally: &Tally, gauges: Gauges) {

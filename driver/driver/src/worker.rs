@@ -2,28 +2,29 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex};
 
 use dyno_core::clock::SystemClock;
 use dyno_core::event::{ErrorEvent, Gauges};
 use dyno_core::plan::{self, Mode, Plan};
 use dyno_core::recorder::{Recorder, Tally};
 use dyno_core::rng::Rng;
-use dyno_core::schedule::{ArrivalQueue, arrivals};
+use dyno_core::schedule::ArrivalQueue;
 use dyno_core::workload::{Settings, Workload};
 use dyno_wire::{Runtime as _, Wire};
 
-use crate::client::{Connector, Gate, Phase, Slot};
+use crate::client::{Connector, Phase, Slot, lock};
 use crate::executor::{Executor, Step, Task};
 use crate::failure;
+use crate::scheduling;
 use crate::stop::{Reason, Stop};
 use crate::usage::Usage;
 
 /// After an interruption, transactions under way get this long.
 const INTERRUPT_GRACE_NS: u64 = 5_000_000_000;
 /// Random streams above all connections' belong to schedules and backoff.
-const SCHEDULE_STREAMS: u64 = 1 << 32;
+pub const SCHEDULE_STREAMS: u64 = 1 << 32;
 const BACKOFF_STREAMS: u64 = 1 << 33;
 
 /// What the threads of a driver share.
@@ -40,6 +41,8 @@ pub struct Shared {
 pub struct StartPhase {
     pub phase: plan::Phase,
     pub start_ns: u64,
+    /// Open loop only: one queue for all workers.
+    pub queue: Option<Arc<Mutex<ArrivalQueue>>>,
 }
 
 /// What a worker tells the coordinator.
@@ -89,7 +92,10 @@ impl Worker<'_> {
             origin_ns,
         } = self.shared;
         let workload = W::new(settings).map_err(|message| failure::own("plan", message, ""))?;
-        let executor = Executor::new(*clock, *origin_ns, stop).map_err(|error| failure::io("epoll", &error))?;
+        let mut executor = Executor::new(*clock, *origin_ns, stop).map_err(|error| failure::io("epoll", &error))?;
+        if plan.workers == plan.threads {
+            executor = executor.direct();
+        }
         let connector = Connector {
             plan,
             statements: workload.statements().into(),
@@ -145,6 +151,7 @@ impl Worker<'_> {
         slots: &mut [Slot<W, C>],
         start: &StartPhase,
     ) -> Result<(), ErrorEvent> {
+        scheduling::prefer_throughput(start.phase.mode == Mode::Closed);
         let before = Usage::of_this_thread();
         let phase = self.prepare(connector, workload, start);
         let phase = &phase;
@@ -194,7 +201,7 @@ impl Worker<'_> {
         start: &StartPhase,
     ) -> Phase<'a, W> {
         let plan = &self.shared.plan;
-        let StartPhase { phase, start_ns } = start;
+        let StartPhase { phase, start_ns, .. } = start;
         let end_ns = match phase.time_s {
             0.0 => u64::MAX,
             time_s => start_ns + (time_s * 1e9) as u64,
@@ -204,18 +211,6 @@ impl Worker<'_> {
         } else {
             share(phase.events, self.index, plan.workers)
         };
-        let workers = f64::from(plan.workers);
-        let gate = (phase.mode == Mode::Open).then(|| {
-            let rng = Rng::new(plan.seed, SCHEDULE_STREAMS + u64::from(self.index));
-            let offset = f64::from(self.index) / workers;
-            let shape =
-                arrivals(&phase.arrivals, phase.rate_per_s / workers, offset, rng).expect("the plan was validated");
-            let limit = share(plan.backlog_max, self.index, plan.workers) as usize;
-            RefCell::new(Gate {
-                queue: ArrivalQueue::new(shape, *start_ns, end_ns, events, limit),
-                idle: Vec::new(),
-            })
-        });
         let interval_ns = (plan.interval_s * 1e9) as u64;
         Phase {
             connector,
@@ -226,7 +221,7 @@ impl Worker<'_> {
                 interval_ns,
                 end_ns,
             )),
-            gate,
+            queue: start.queue.clone(),
             start_ns: *start_ns,
             end_ns,
             events_left: Cell::new(events),
@@ -246,36 +241,21 @@ impl Worker<'_> {
             deadline_ns = deadline_ns.min(recorder.boundary_ns());
         }
         self.tell_closed(phase);
-        if let Some(gate) = &phase.gate {
-            let gate = &mut *gate.borrow_mut();
-            gate.queue.advance(now_ns);
-            let over = now_ns >= phase.end_ns || gate.queue.is_over();
-            let wake = if over {
-                gate.idle.len()
-            } else {
-                gate.idle.len().min(gate.queue.backlog() as usize)
-            };
-            for index in gate.idle.drain(..wake) {
-                phase.connector.executor.wake(index);
-            }
-            deadline_ns = deadline_ns.min(gate.queue.next_ns().unwrap_or(u64::MAX));
-            if !gate.idle.is_empty() {
-                deadline_ns = deadline_ns.min(phase.end_ns);
-            }
-        }
         Step {
             deadline_ns: Some(deadline_ns),
             abandon: now_ns >= limit_ns,
         }
     }
 
-    fn gauges<W: Workload>(phase: &Phase<'_, W>) -> Gauges {
+    /// The queue is everyone's, so that only the first worker tells of it.
+    fn gauges<W: Workload>(&self, phase: &Phase<'_, W>) -> Gauges {
         let mut gauges = Gauges {
             in_flight: phase.in_flight.get(),
             ..Gauges::default()
         };
-        if let Some(gate) = &phase.gate {
-            let queue = &gate.borrow().queue;
+        if let Some(queue) = phase.queue.as_ref().filter(|_| self.index == 0) {
+            let mut queue = lock(queue);
+            queue.advance(phase.connector.executor.now_ns());
             gauges.backlog = queue.backlog();
             gauges.backlog_max = queue.backlog_max();
             gauges.dropped = queue.dropped();
@@ -287,7 +267,7 @@ impl Worker<'_> {
         if !phase.recorder.borrow().has_closed() {
             return;
         }
-        let gauges = Self::gauges(phase);
+        let gauges = self.gauges(phase);
         for (ended_ns, tally) in phase.recorder.borrow_mut().take_closed() {
             let _ = self.tell.send(Message::Interval {
                 worker: self.index,

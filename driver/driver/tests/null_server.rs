@@ -1,6 +1,8 @@
 //! The binary against its own null server: the contract of `docs/reference/driver-protocol.md`, without a database.
 //! Nothing here depends on how fast the machine is: only on order, on counts and on what cannot be faster than planted.
 
+#![allow(clippy::unwrap_used)] // Helpers of tests are tests.
+
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;

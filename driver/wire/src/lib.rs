@@ -19,6 +19,12 @@ pub trait Runtime {
     fn register(&self, fd: RawFd) -> io::Result<()>;
     /// Whether the task is also polled when `fd` takes data again.
     fn watch_write(&self, fd: RawFd, on: bool) -> io::Result<()>;
+    /// Ends what `register` began.
+    fn forget(&self, fd: RawFd) -> io::Result<()>;
+    /// The task has this thread for itself: a socket may block the thread, for at most a tenth of a second at a time.
+    fn is_direct(&self) -> bool;
+    /// Polls the current task again in the next round.
+    fn again(&self);
     /// Unpredictable bytes for authentication.
     fn entropy(&self) -> [u8; 18];
 }

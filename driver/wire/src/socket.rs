@@ -15,7 +15,12 @@ pub struct Socket {
     runtime: Rc<dyn Runtime>,
     /// The last read emptied the socket: only an event of the executor can bring more.
     drained: bool,
+    /// Blocking: one system call waits and reads, where the executor would need two.
+    direct: bool,
 }
+
+/// A blocking call returns after this time, so that the executor can look at timers and at the wish to stop.
+const DIRECT_WAIT_US: libc::suseconds_t = 100_000;
 
 /// Gives up the thread until the executor polls the task again.
 pub async fn next_event() {
@@ -56,12 +61,13 @@ impl Socket {
         if result != 0 {
             return Err(io::Error::last_os_error());
         }
-        runtime.register(fd.as_raw_fd())?;
-        Ok(Socket {
+        Socket {
             fd,
             runtime,
             drained: true,
-        })
+            direct: false,
+        }
+        .ready()
     }
 
     /// Connects over TCP, trying every address of `host`.
@@ -94,23 +100,58 @@ impl Socket {
             );
         }
         let result = connect_inet(fd.as_raw_fd(), address);
-        runtime.register(fd.as_raw_fd())?;
         let socket = Socket {
             fd,
             runtime,
             drained: true,
+            direct: false,
         };
         if result != 0 {
             let error = io::Error::last_os_error();
             if error.raw_os_error() != Some(libc::EINPROGRESS) {
                 return Err(error);
             }
+            socket.runtime.register(socket.fd.as_raw_fd())?;
             socket.runtime.watch_write(socket.fd.as_raw_fd(), true)?;
             next_event().await;
-            socket.runtime.watch_write(socket.fd.as_raw_fd(), false)?;
             socket.pending_error()?;
+            socket.runtime.forget(socket.fd.as_raw_fd())?;
         }
-        Ok(socket)
+        socket.ready()
+    }
+
+    /// Readies a connected socket for the way in which its executor waits.
+    fn ready(mut self) -> io::Result<Socket> {
+        if !self.runtime.is_direct() {
+            self.runtime.register(self.fd.as_raw_fd())?;
+            return Ok(self);
+        }
+        let wait = libc::timeval {
+            tv_sec: 0,
+            tv_usec: DIRECT_WAIT_US,
+        };
+        for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
+            // SAFETY: the value lives through the call and the size is its own.
+            let result = unsafe {
+                let size = size_of_val(&wait) as libc::socklen_t;
+                libc::setsockopt(
+                    self.fd.as_raw_fd(),
+                    libc::SOL_SOCKET,
+                    option,
+                    (&raw const wait).cast(),
+                    size,
+                )
+            };
+            if result != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        // SAFETY: no pointers.
+        if unsafe { libc::fcntl(self.fd.as_raw_fd(), libc::F_SETFL, 0) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        self.direct = true;
+        Ok(self)
     }
 
     fn pending_error(&self) -> io::Result<()> {
@@ -139,7 +180,7 @@ impl Socket {
         let mut sent = 0;
         loop {
             let rest = &bytes[sent..];
-            let result = send(&self.fd, rest);
+            let result = send(&self.fd, rest, 0);
             if result >= 0 {
                 sent += result as usize;
                 if sent == bytes.len() {
@@ -154,7 +195,7 @@ impl Socket {
     /// Sends what fits without waiting: a farewell.
     pub fn send_now(&mut self, bytes: &[u8]) {
         // A failure does not matter: the connection is going away.
-        send(&self.fd, bytes);
+        send(&self.fd, bytes, libc::MSG_DONTWAIT);
     }
 
     #[cold]
@@ -162,6 +203,11 @@ impl Socket {
         let error = io::Error::last_os_error();
         match error.kind() {
             io::ErrorKind::Interrupted => Ok(()),
+            io::ErrorKind::WouldBlock if self.direct => {
+                self.runtime.again();
+                next_event().await;
+                Ok(())
+            }
             io::ErrorKind::WouldBlock => {
                 self.runtime.watch_write(self.fd.as_raw_fd(), true)?;
                 next_event().await;
@@ -178,7 +224,7 @@ impl Socket {
     #[inline]
     pub async fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            if self.drained {
+            if self.drained && !self.direct {
                 next_event().await;
             }
             let result = receive(&self.fd, buffer);
@@ -188,6 +234,10 @@ impl Socket {
             }
             let error = io::Error::last_os_error();
             match error.kind() {
+                io::ErrorKind::WouldBlock if self.direct => {
+                    self.runtime.again();
+                    next_event().await;
+                }
                 io::ErrorKind::WouldBlock => self.drained = true,
                 io::ErrorKind::Interrupted => {}
                 _ => return Err(error),
@@ -204,7 +254,7 @@ impl Socket {
 
 /// `send` without libc's wrapper, which would turn thread cancellation on and off around each call.
 #[inline]
-fn send(fd: &OwnedFd, bytes: &[u8]) -> libc::c_long {
+fn send(fd: &OwnedFd, bytes: &[u8], flags: libc::c_int) -> libc::c_long {
     // SAFETY: pointer and length describe `bytes`; there is no address.
     unsafe {
         libc::syscall(
@@ -212,7 +262,7 @@ fn send(fd: &OwnedFd, bytes: &[u8]) -> libc::c_long {
             fd.as_raw_fd(),
             bytes.as_ptr(),
             bytes.len(),
-            libc::MSG_NOSIGNAL,
+            libc::MSG_NOSIGNAL | flags,
             std::ptr::null::<libc::sockaddr>(),
             0,
         )

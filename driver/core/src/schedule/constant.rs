@@ -6,26 +6,20 @@ use super::Arrivals;
 #[derive(Clone, Debug)]
 pub struct Constant {
     rate_per_s: f64,
-    /// Part of a period by which all events are shifted, so that several workers interleave evenly.
-    offset: f64,
     next: u64,
 }
 
 impl Constant {
-    /// `rate_per_s` > 0; `offset` in [0, 1) of a period.
-    pub fn new(rate_per_s: f64, offset: f64) -> Self {
-        Constant {
-            rate_per_s,
-            offset,
-            next: 0,
-        }
+    /// `rate_per_s` > 0.
+    pub fn new(rate_per_s: f64) -> Self {
+        Constant { rate_per_s, next: 0 }
     }
 }
 
 impl Arrivals for Constant {
     fn next_ns(&mut self) -> u64 {
         // From n each time: adding up rounded periods would drift.
-        let at_ns = (self.next as f64 + self.offset) / self.rate_per_s * 1e9;
+        let at_ns = self.next as f64 / self.rate_per_s * 1e9;
         self.next += 1;
         at_ns as u64
     }

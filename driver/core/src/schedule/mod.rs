@@ -20,9 +20,9 @@ pub trait Arrivals {
 }
 
 /// Builds an open shape by its name in the plan; `None` for an unknown name. `rate_per_s` must be positive.
-pub fn arrivals(name: &str, rate_per_s: f64, offset: f64, rng: Rng) -> Option<Box<dyn Arrivals + Send>> {
+pub fn arrivals(name: &str, rate_per_s: f64, rng: Rng) -> Option<Box<dyn Arrivals + Send>> {
     match name {
-        "constant" => Some(Box::new(Constant::new(rate_per_s, offset))),
+        "constant" => Some(Box::new(Constant::new(rate_per_s))),
         "poisson" => Some(Box::new(Poisson::new(rate_per_s, rng))),
         _ => None,
     }
@@ -42,7 +42,7 @@ mod tests {
         fn open_shapes_are_monotone_with_the_asked_mean(
             rate in 1.0f64..1e5, seed in any::<u64>(), shape in 0usize..2,
         ) {
-            let mut shape = arrivals(ARRIVALS[shape], rate, 0.0, Rng::new(seed, 0)).unwrap();
+            let mut shape = arrivals(ARRIVALS[shape], rate, Rng::new(seed, 0)).unwrap();
             let n = 20_000;
             let mut last = 0;
             for _ in 0..n {
@@ -58,7 +58,7 @@ mod tests {
         #[test]
         fn a_seed_repeats(rate in 1.0f64..1e5, seed in any::<u64>()) {
             let draw = || -> Vec<u64> {
-                let mut shape = arrivals("poisson", rate, 0.0, Rng::new(seed, 3)).unwrap();
+                let mut shape = arrivals("poisson", rate, Rng::new(seed, 3)).unwrap();
                 (0..50).map(|_| shape.next_ns()).collect()
             };
             prop_assert_eq!(draw(), draw());

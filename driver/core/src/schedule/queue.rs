@@ -66,6 +66,18 @@ impl ArrivalQueue {
         self.waiting.pop_front()
     }
 
+    /// The oldest arrival that nobody has claimed: one that waits, or else the next one to come, for which the claimant
+    /// waits itself. Claims are in order, so that an arrival starts late only when all connections are busy: one queue
+    /// for all, whoever holds it. `None` when there are no more.
+    pub fn claim(&mut self, now_ns: u64) -> Option<u64> {
+        if let Some(intended_ns) = self.take(now_ns) {
+            return Some(intended_ns);
+        }
+        let intended_ns = self.next_ns?;
+        self.draw();
+        Some(intended_ns)
+    }
+
     /// When the next arrival that is not yet in the queue is due; `None` when there are no more.
     pub fn next_ns(&self) -> Option<u64> {
         self.next_ns
@@ -99,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_counts_what_it_drops() {
-        let mut queue = ArrivalQueue::new(Box::new(Constant::new(1000.0, 0.0)), 0, u64::MAX, 100, 10);
+        let mut queue = ArrivalQueue::new(Box::new(Constant::new(1000.0)), 0, u64::MAX, 100, 10);
         queue.advance(1_000_000_000);
         assert_eq!((queue.backlog(), queue.backlog_max(), queue.dropped()), (10, 10, 90));
         assert_eq!(queue.next_ns(), None);
@@ -108,7 +120,7 @@ mod tests {
 
     #[test]
     fn arrivals_end_with_the_phase() {
-        let mut queue = ArrivalQueue::new(Box::new(Constant::new(10.0, 0.0)), 500, 1_000_000_500, u64::MAX, 100);
+        let mut queue = ArrivalQueue::new(Box::new(Constant::new(10.0)), 500, 1_000_000_500, u64::MAX, 100);
         let mut taken = 0;
         while queue.take(u64::MAX - 1).is_some() {
             taken += 1;
