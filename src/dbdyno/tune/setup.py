@@ -185,6 +185,7 @@ def make_study(ground: Ground, plan: StudyPlan, store: StudyStore, record: Study
     space = prepare_space(
         ground.space, controller.look(), plan.contract, ground.machine, restart=controller.can_restart
     )
+    store.write_machine(ground.machine)
     bench = Bench(
         plan=plan,
         space=space,
