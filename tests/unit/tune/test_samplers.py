@@ -66,7 +66,8 @@ def test_it_beats_random_search_on_a_noisy_function() -> None:
     seeds = range(8)
     ours = [best_true(searched("gp", seed, 25)) for seed in seeds]
     random = [best_true(searched("random", seed, 25)) for seed in seeds]
-    assert sum(a > b for a, b in zip(ours, random, strict=True)) >= 7
+    assert sum(a > b for a, b in zip(ours, random, strict=True)) >= 6
+    assert min(ours) > float(np.median(random))
     assert float(np.median(ours)) > 1.1 * float(np.median(random))
 
 

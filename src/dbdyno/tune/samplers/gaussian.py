@@ -25,8 +25,11 @@ from dbdyno.tune.samplers.history import History, read
 from dbdyno.tune.samplers.process import Priors, Process, priors_for
 from dbdyno.tune.space import distributions, parameters
 
-STARTUP = 10
+STARTUP = 8
 """Trials (baselines included) before the model is asked: fewer make it sure too early, see benchmarks/results."""
+_NOISE_USUAL = 0.03
+"""Standard deviation of log throughput between runs that is expected before anything is known: published repeats of
+one assignment vary by 1.4 to 5 % (Freischuetz et al., "TUNA: Tuning Unstable and Noisy Cloud Applications", 2025)."""
 _DESIGN_DRAWS = 24
 _FAILURE_VALUE = -1.0
 _POSSIBLE_MIN = 0.02
@@ -151,10 +154,11 @@ class GaussianProcessSampler(BaseSampler):
         return self._fitted(process, priors, rng)
 
     def _priors(self, history: History) -> Priors:
-        priors = priors_for(self._cube.width)
-        if self._noise and history.log:
-            return Priors(length=priors.length, noise=(2 * math.log(max(self._noise / history.scale, 0.01)), 0.5))
-        return priors
+        length = priors_for(self._cube.width).length
+        if not history.log:
+            return Priors(length=length)
+        noise, width = (self._noise, 0.5) if self._noise else (_NOISE_USUAL, 1.0)
+        return Priors(length=length, noise=(2 * math.log(max(noise / history.scale, 0.01)), width))
 
     @staticmethod
     def _fitted(process: Process, priors: Priors, rng: np.random.Generator) -> Process:
