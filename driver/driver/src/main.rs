@@ -11,6 +11,7 @@ mod run;
 mod scheduling;
 mod settings;
 mod stop;
+mod ticker;
 mod usage;
 mod verbs;
 mod worker;

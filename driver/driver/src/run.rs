@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dyno_core::clock::Clock as _;
 use dyno_core::event::{ErrorEvent, Event, Gauges, Interval, PhaseEvent, Summary, TypeTimes};
@@ -17,16 +17,19 @@ use dyno_wire::Wire;
 use crate::failure;
 use crate::output::Output;
 use crate::stop::Reason;
+use crate::ticker::Ticker;
 use crate::usage::Usage;
 use crate::worker::{Message, SCHEDULE_STREAMS, Shared, StartPhase, work};
 
-/// How often the coordinator looks for a stop when nothing is told.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How often workers that block in a socket are made to look at timers and at the wish to stop.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Runs all phases.
 pub fn run<W: Workload, C: Wire + 'static>(shared: &Shared, output: &mut Output) -> Result<(), ErrorEvent> {
     let workload = W::new(&shared.settings).map_err(|message| failure::own("plan", message, ""))?;
     let (tell, told) = channel();
+    let ticker = Ticker::new().map_err(|error| failure::io("installing a signal handler", &error))?;
+    let ticker = &ticker;
     std::thread::scope(|scope| {
         let mut starts = Vec::new();
         for index in 0..shared.plan.workers {
@@ -35,22 +38,28 @@ pub fn run<W: Workload, C: Wire + 'static>(shared: &Shared, output: &mut Output)
             let tell = tell.clone();
             let spawned = std::thread::Builder::new()
                 .name(format!("worker-{index}"))
-                .spawn_scoped(scope, move || work::<W, C>(shared, index, phases, &tell));
+                .spawn_scoped(scope, move || {
+                    ticker.add_this_thread();
+                    work::<W, C>(shared, index, phases, &tell);
+                });
             if let Err(error) = spawned {
                 shared.stop.raise(Reason::Failure);
                 return Err(failure::io("starting a worker thread", &error));
             }
         }
         drop(tell);
-        // The senders are dropped at the end of this block at the latest: that ends the workers.
-        Coordinator {
+        let mut coordinator = Coordinator {
             shared,
             workload: &workload,
             output,
             starts,
             told,
-        }
-        .run()
+            ticker,
+            ticked: Instant::now(),
+        };
+        let result = coordinator.run();
+        coordinator.dismiss();
+        result
     })
 }
 
@@ -60,6 +69,8 @@ struct Coordinator<'a, W> {
     output: &'a mut Output,
     starts: Vec<Sender<StartPhase>>,
     told: Receiver<Message>,
+    ticker: &'a Ticker,
+    ticked: Instant,
 }
 
 /// One worker's closed intervals that wait for those of the others.
@@ -70,9 +81,15 @@ struct Waiting {
 }
 
 impl<W: Workload> Coordinator<'_, W> {
-    fn run(mut self) -> Result<(), ErrorEvent> {
+    /// Ends the workers: no more phases, and nobody stays in a socket.
+    fn dismiss(mut self) {
+        self.starts.clear();
+        while self.next().is_some() {}
+    }
+
+    fn run(&mut self) -> Result<(), ErrorEvent> {
         for _ in 0..self.starts.len() {
-            match self.next()? {
+            match self.next() {
                 Some(Message::Failed(error)) => return Err(error),
                 Some(_) => {}
                 None => return Ok(()),
@@ -88,12 +105,16 @@ impl<W: Workload> Coordinator<'_, W> {
     }
 
     /// The next message; `None` when all workers are gone.
-    fn next(&mut self) -> Result<Option<Message>, ErrorEvent> {
+    fn next(&mut self) -> Option<Message> {
         loop {
+            if self.ticked.elapsed() >= PATIENCE {
+                self.ticked = Instant::now();
+                self.ticker.tick();
+            }
             match self.told.recv_timeout(PATIENCE) {
-                Ok(message) => return Ok(Some(message)),
+                Ok(message) => return Some(message),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
     }
@@ -125,7 +146,7 @@ impl<W: Workload> Coordinator<'_, W> {
         let mut usage = Usage::default();
         let mut failed = None;
         while !merge.is_over() {
-            match self.next()? {
+            match self.next() {
                 Some(Message::Interval {
                     worker,
                     ended_ns,

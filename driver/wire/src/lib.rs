@@ -21,7 +21,8 @@ pub trait Runtime {
     fn watch_write(&self, fd: RawFd, on: bool) -> io::Result<()>;
     /// Ends what `register` began.
     fn forget(&self, fd: RawFd) -> io::Result<()>;
-    /// The task has this thread for itself: a socket may block the thread, for at most a tenth of a second at a time.
+    /// The task has this thread for itself: a socket may block the thread. The caller interrupts it now and then (EINTR),
+    /// and the socket then lets the executor look at its timers and at the wish to stop.
     fn is_direct(&self) -> bool;
     /// Polls the current task again in the next round.
     fn again(&self);

@@ -19,9 +19,6 @@ pub struct Socket {
     direct: bool,
 }
 
-/// A blocking call returns after this time, so that the executor can look at timers and at the wish to stop.
-const DIRECT_WAIT_US: libc::suseconds_t = 100_000;
-
 /// Gives up the thread until the executor polls the task again.
 pub async fn next_event() {
     let mut waited = false;
@@ -126,26 +123,6 @@ impl Socket {
             self.runtime.register(self.fd.as_raw_fd())?;
             return Ok(self);
         }
-        let wait = libc::timeval {
-            tv_sec: 0,
-            tv_usec: DIRECT_WAIT_US,
-        };
-        for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
-            // SAFETY: the value lives through the call and the size is its own.
-            let result = unsafe {
-                let size = size_of_val(&wait) as libc::socklen_t;
-                libc::setsockopt(
-                    self.fd.as_raw_fd(),
-                    libc::SOL_SOCKET,
-                    option,
-                    (&raw const wait).cast(),
-                    size,
-                )
-            };
-            if result != 0 {
-                return Err(io::Error::last_os_error());
-            }
-        }
         // SAFETY: no pointers.
         if unsafe { libc::fcntl(self.fd.as_raw_fd(), libc::F_SETFL, 0) } != 0 {
             return Err(io::Error::last_os_error());
@@ -202,12 +179,12 @@ impl Socket {
     async fn wait_writable(&mut self) -> io::Result<()> {
         let error = io::Error::last_os_error();
         match error.kind() {
-            io::ErrorKind::Interrupted => Ok(()),
-            io::ErrorKind::WouldBlock if self.direct => {
+            io::ErrorKind::Interrupted if self.direct => {
                 self.runtime.again();
                 next_event().await;
                 Ok(())
             }
+            io::ErrorKind::Interrupted => Ok(()),
             io::ErrorKind::WouldBlock => {
                 self.runtime.watch_write(self.fd.as_raw_fd(), true)?;
                 next_event().await;
@@ -234,7 +211,7 @@ impl Socket {
             }
             let error = io::Error::last_os_error();
             match error.kind() {
-                io::ErrorKind::WouldBlock if self.direct => {
+                io::ErrorKind::Interrupted if self.direct => {
                     self.runtime.again();
                     next_event().await;
                 }
