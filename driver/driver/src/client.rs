@@ -183,16 +183,8 @@ impl<W: Workload> Phase<'_, W> {
             }
         };
         let done_ns = self.now_ns();
-        let mut recorder = self.recorder.borrow_mut();
-        if let Some(wire) = slot.wire.as_mut() {
-            recorder.advance(done_ns);
-            recorder.statements(wire.take_statement_counts());
-        }
-        let Some(ending) = ending else {
-            self.in_flight.set(self.in_flight.get() - 1);
-            return None;
-        };
-        recorder.record(
+        let closed = self.count(
+            slot,
             kind,
             Moments {
                 intended_ns,
@@ -201,15 +193,32 @@ impl<W: Workload> Phase<'_, W> {
             },
             ending,
         );
-        drop(recorder);
+        if ending.is_none() {
+            self.in_flight.set(self.in_flight.get() - 1);
+            return None;
+        }
         self.done_ns_last.set(done_ns);
-        if self.recorder.borrow().has_closed() {
+        if closed {
             // A connection that blocks its thread must let the worker tell of the interval.
             self.connector.executor.pause().await;
         }
         // Only now: it was under way when the interval ended.
         self.in_flight.set(self.in_flight.get() - 1);
         Some(done_ns)
+    }
+
+    /// Counts a transaction and its statements; true when that closed an interval.
+    #[inline]
+    fn count<C: Wire>(&self, slot: &mut Slot<W, C>, kind: usize, moments: Moments, ending: Option<Ending>) -> bool {
+        let mut recorder = self.recorder.borrow_mut();
+        recorder.advance(moments.done_ns);
+        if let Some(wire) = slot.wire.as_mut() {
+            recorder.statements(wire.take_statement_counts());
+        }
+        if let Some(ending) = ending {
+            recorder.record(kind, moments, ending);
+        }
+        recorder.has_closed()
     }
 
     #[cold]
