@@ -57,9 +57,7 @@ def dyno(environment: dict[str, str], *words: str, status: int | None = 0) -> su
 def test_a_study_survives_being_killed_and_is_resumed(environment: dict[str, str]) -> None:
     words = ["tune", "sandbox:postgresql?name=t", "tpcb", "--name", "s", "--trials", "4", "--pairs", "1"]
     folder = Path(environment["DYNO_HOME"]) / "studies" / "s"
-    process = subprocess.Popen(
-        [*DYNO, *words, *SHORT, "--ablate-runs", "4"], env=environment, stdout=subprocess.DEVNULL
-    )
+    process = subprocess.Popen([*DYNO, *words, *SHORT, "--no-ablate"], env=environment, stdout=subprocess.DEVNULL)
     trials = folder / "trials.jsonl"
     deadline = time.monotonic() + 300
     while not (trials.exists() and trials.read_bytes().count(b"\n") >= 2):
@@ -78,6 +76,7 @@ def test_a_study_survives_being_killed_and_is_resumed(environment: dict[str, str
     assert "power loss unknown: the proof was not run" in out
     assert "settings pass, read back pass" in out
 
+    assert (folder / "machine.json").exists()
     study = open_study(folder)
     assert [trial.number for trial in study.trials] == list(range(1, len(study.trials) + 1))
     assert study.outcome is not None
@@ -123,6 +122,24 @@ def essence(found: dict[str, Setting]) -> dict[str, Any]:
     return {
         name: (one.value, one.persisted, one.pending_restart) for name, one in found.items() if name not in volatile
     }
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["tpcb", "--knobs", "fsync"], "held by the contract"),
+        (["tpcb", "--knobs", "shared_bufers"], "There is no knob 'shared_bufers'"),
+        (["tpcb", "--sampler", "magic"], "There is no sampler 'magic'"),
+        (["tpcx"], "There is no workload 'tpcx'"),
+        (["tpcb", "--scale", "0"], "--scale 0 is not possible"),
+        (["tpcb", "--resume", "nothing"], "is not a study"),
+    ],
+)
+def test_slips_are_found_before_anything_is_loaded(environment: dict[str, str], words: list[str], says: str) -> None:
+    done = dyno(environment, "tune", "sandbox:postgresql?name=t", *words, status=2)
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (Path(environment["DYNO_HOME"]) / "studies").exists()
 
 
 CONTRACT = ["--no-pitr"]

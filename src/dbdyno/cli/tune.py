@@ -23,7 +23,7 @@ from dbdyno.run.driver import list_workloads, load_dataset
 from dbdyno.sandbox.limits import memory_limit_bytes
 from dbdyno.sandbox.targets import Resolved
 from dbdyno.tune.foreign_control import Server, restore_server
-from dbdyno.tune.setup import Ground, foreign_ground, make_study, prepare_sandbox, sandbox_ground
+from dbdyno.tune.setup import Ground, check_plan, foreign_ground, make_study, prepare_sandbox, sandbox_ground
 from dbdyno.tune.store import StudyRecord, StudyStore, open_study
 
 
@@ -168,6 +168,7 @@ def command(target: str | None, workload: str | None, **flags: Any) -> int:  # f
     sandbox = resolved.sandbox
     with sandbox.held():
         if not record:
+            check_plan(plan, sandbox.engine.knobs(sandbox.machine(), sandbox.installation.version))
             store.create(plan)
         view.opening(store.path)
         prepare_sandbox(sandbox, plan.workload, threads=plan.threads, seed=plan.seed, on_progress=view.loading)
@@ -251,6 +252,7 @@ def _foreign(
     )
     clock = SystemClock()
     ground = foreign_ground(resolved, plan, store, record=record, clock=clock, machine=machine)
+    check_plan(plan, ground.space, restart=ground.controller.can_restart)
     if dry_run:
         view.dry_foreign(ground, resolved.target)
         return EXIT_OK

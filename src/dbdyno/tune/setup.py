@@ -25,6 +25,7 @@ from dbdyno.tune.control import Controller
 from dbdyno.tune.foreign_control import ForeignController, Server
 from dbdyno.tune.machine_probe import probe_machine
 from dbdyno.tune.propose import searched
+from dbdyno.tune.samplers import make_sampler
 from dbdyno.tune.sandbox_control import SandboxController
 from dbdyno.tune.store import StudyRecord, StudyStore
 from dbdyno.tune.study import Study, prepare_space
@@ -115,6 +116,12 @@ def check_knobs(names: tuple[str, ...], space: KnobSpace, *, restart: bool = Tru
                 f"{name} only changes with a restart, which the target does not allow.",
                 todo="give a restart_command in a target file, or leave the knob out",
             )
+
+
+def check_plan(plan: StudyPlan, space: KnobSpace, *, restart: bool = True) -> None:
+    """Finds slips of the finger before anything is loaded. Raises `UsageError` for knobs and samplers."""
+    check_knobs(plan.knobs, space, restart=restart)
+    make_sampler(plan.sampler, seed=plan.seed, knobs=searched(space, plan.knobs))
 
 
 @dataclass(frozen=True)
