@@ -8,7 +8,6 @@ mod load;
 mod marker;
 mod output;
 mod run;
-mod scheduling;
 mod settings;
 mod stop;
 mod ticker;
