@@ -8,6 +8,7 @@ mod load;
 mod marker;
 mod output;
 mod run;
+mod scheduling;
 mod settings;
 mod stop;
 mod ticker;

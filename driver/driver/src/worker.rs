@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use dyno_core::clock::SystemClock;
 use dyno_core::event::{ErrorEvent, Gauges};
-use dyno_core::plan::{self, Plan};
+use dyno_core::plan::{self, Mode, Plan};
 use dyno_core::recorder::{Recorder, Tally};
 use dyno_core::rng::Rng;
 use dyno_core::schedule::ArrivalQueue;
@@ -17,6 +17,7 @@ use dyno_wire::{Runtime as _, Wire};
 use crate::client::{Connector, Phase, Slot, lock};
 use crate::executor::{Executor, Step, Task};
 use crate::failure;
+use crate::scheduling;
 use crate::stop::{Reason, Stop};
 use crate::usage::Usage;
 
@@ -150,6 +151,7 @@ impl Worker<'_> {
         slots: &mut [Slot<W, C>],
         start: &StartPhase,
     ) -> Result<(), ErrorEvent> {
+        scheduling::prefer_throughput(start.phase.mode == Mode::Closed);
         let before = Usage::of_this_thread();
         let phase = self.prepare(connector, workload, start);
         let phase = &phase;
