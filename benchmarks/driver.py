@@ -243,14 +243,14 @@ def private_server() -> Iterator[str]:
         shutil.chown(folder, account)
         drop = {"user": account}
     data = f"{folder}/data"
-    quiet = {"stdout": subprocess.DEVNULL, "check": True, "cwd": folder, **drop}
-    subprocess.run([initdb, "-D", data, "-U", "postgres", "-A", "trust"], **quiet)
+    quiet = {"stdout": subprocess.DEVNULL, "cwd": folder, **drop}
+    subprocess.run([initdb, "-D", data, "-U", "postgres", "-A", "trust"], check=True, **quiet)
     settings = f"-p {PORT_PRIVATE} -k {folder} -c listen_addresses='' -c shared_buffers=512MB -c max_wal_size=4GB"
     try:
-        subprocess.run([pg_ctl, "-D", data, "-l", f"{folder}/log", "-w", "-o", settings, "start"], **quiet)
+        subprocess.run([pg_ctl, "-D", data, "-l", f"{folder}/log", "-w", "-o", settings, "start"], check=True, **quiet)
         yield folder
     finally:
-        subprocess.run([pg_ctl, "-D", data, "-m", "immediate", "stop"], **{**quiet, "check": False})
+        subprocess.run([pg_ctl, "-D", data, "-m", "immediate", "stop"], check=False, **quiet)
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -36,6 +36,8 @@ pub struct PhaseEvent {
     pub phase: String,
     pub state: &'static str,
     pub measured: bool,
+    /// Threads of the driver.
+    pub workers: u32,
     pub plan: Phase,
 }
 

@@ -11,9 +11,6 @@ pub const PROTOCOL: u32 = 1;
 /// Most connections of one driver: each costs memory here and a process or thread there.
 pub const THREADS_MAX: u32 = 10_000;
 
-/// Worker threads that a plan without a number of them gets.
-pub const WORKERS_DEFAULT_MAX: u32 = 64;
-
 /// One plan; see `docs/reference/driver-protocol.md` for the fields.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,7 +21,7 @@ pub struct Plan {
     pub workload: WorkloadPlan,
     #[serde(default = "one")]
     pub threads: u32,
-    /// Worker threads; 0: one for each connection, at most `WORKERS_DEFAULT_MAX`.
+    /// Worker threads; 0: one for each of the machine's cores, at most one for each connection.
     #[serde(default)]
     pub workers: u32,
     #[serde(default)]
@@ -165,13 +162,13 @@ pub struct NullServer {
 }
 
 impl Plan {
-    /// Reads and validates a plan. The message names the field, what was found and what is allowed.
-    pub fn parse(text: &str) -> Result<Plan, String> {
+    /// Reads and validates a plan for a machine with so many `cores`. The message names the field, what was found and what is allowed.
+    pub fn parse(text: &str, cores: u32) -> Result<Plan, String> {
         let mut plan: Plan = serde_json::from_str(text).map_err(|error| {
             format!("the plan on standard input is not what docs/reference/driver-protocol.md describes: {error}")
         })?;
         if plan.workers == 0 {
-            plan.workers = plan.threads.min(WORKERS_DEFAULT_MAX);
+            plan.workers = plan.threads.min(cores.max(1));
         }
         plan.validate()?;
         Ok(plan)
@@ -253,10 +250,11 @@ mod tests {
     use super::*;
 
     fn plan(change: &str) -> Result<Plan, String> {
-        Plan::parse(&format!(
+        let text = format!(
             r#"{{"protocol": 1, "verb": "run", "target": {{"dialect": "null"}}, "workload": {{"name": "x"}},
                 "phases": [{{"name": "measure", "time_s": 1}}] {change}}}"#
-        ))
+        );
+        Plan::parse(&text, 2)
     }
 
     #[test]

@@ -122,7 +122,8 @@ fn read_plan() -> Result<Plan, ErrorEvent> {
         .take(PLAN_BYTES_MAX)
         .read_to_string(&mut text)
         .map_err(|error| failure::io("reading the plan from standard input", &error))?;
-    Plan::parse(&text).map_err(|message| failure::own("plan", message, "See docs/reference/driver-protocol.md."))
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    Plan::parse(&text, cores).map_err(|message| failure::own("plan", message, "See docs/reference/driver-protocol.md."))
 }
 
 fn execute(

@@ -122,10 +122,12 @@ impl<W: Workload> Coordinator<'_, W> {
     fn phase(&mut self, phase: &plan::Phase) -> Result<(), ErrorEvent> {
         let event = |state| {
             let (name, plan) = (phase.name.clone(), phase.clone());
+            let workers = self.shared.plan.workers;
             Event::Phase(PhaseEvent {
                 phase: name,
                 state,
                 measured: phase.measured,
+                workers,
                 plan,
             })
         };

@@ -44,14 +44,74 @@ macro_rules! registry {
 }
 
 registry![
-    ("oltp_point_select", "sbtest", oltp::PointSelect, oltp::OPTIONS, "sysbench: one row by its key"),
-    ("oltp_read_only", "sbtest", oltp::ReadOnly, oltp::OPTIONS, "sysbench: 10 point and 4 range queries"),
-    ("oltp_read_write", "sbtest", oltp::ReadWrite, oltp::OPTIONS, "sysbench: read_only and write_only in one"),
-    ("oltp_write_only", "sbtest", oltp::WriteOnly, oltp::OPTIONS, "sysbench: 2 updates, delete and insert"),
-    ("oltp_update_index", "sbtest", oltp::UpdateIndex, oltp::OPTIONS, "sysbench: update of an indexed column"),
-    ("oltp_update_non_index", "sbtest", oltp::UpdateNonIndex, oltp::OPTIONS, "sysbench: update of a plain column"),
-    ("oltp_insert", "sbtest", oltp::Insert, oltp::OPTIONS, "sysbench: insert of one row"),
-    ("oltp_delete", "sbtest", oltp::Delete, oltp::OPTIONS, "sysbench: delete by key"),
-    ("tpcb", "pgbench", tpcb::Tpcb, tpcb::OPTIONS, "pgbench: its default, TPC-B-like transaction"),
-    ("tpcc", "tpcc", tpcc::Tpcc, tpcc::OPTIONS, "TPC-C-like, no-wait: nine tables, five transactions"),
+    (
+        "oltp_point_select",
+        "sbtest",
+        oltp::PointSelect,
+        oltp::OPTIONS,
+        "sysbench: one row by its key"
+    ),
+    (
+        "oltp_read_only",
+        "sbtest",
+        oltp::ReadOnly,
+        oltp::OPTIONS,
+        "sysbench: 10 point and 4 range queries"
+    ),
+    (
+        "oltp_read_write",
+        "sbtest",
+        oltp::ReadWrite,
+        oltp::OPTIONS,
+        "sysbench: read_only and write_only in one"
+    ),
+    (
+        "oltp_write_only",
+        "sbtest",
+        oltp::WriteOnly,
+        oltp::OPTIONS,
+        "sysbench: 2 updates, delete and insert"
+    ),
+    (
+        "oltp_update_index",
+        "sbtest",
+        oltp::UpdateIndex,
+        oltp::OPTIONS,
+        "sysbench: update of an indexed column"
+    ),
+    (
+        "oltp_update_non_index",
+        "sbtest",
+        oltp::UpdateNonIndex,
+        oltp::OPTIONS,
+        "sysbench: update of a plain column"
+    ),
+    (
+        "oltp_insert",
+        "sbtest",
+        oltp::Insert,
+        oltp::OPTIONS,
+        "sysbench: insert of one row"
+    ),
+    (
+        "oltp_delete",
+        "sbtest",
+        oltp::Delete,
+        oltp::OPTIONS,
+        "sysbench: delete by key"
+    ),
+    (
+        "tpcb",
+        "pgbench",
+        tpcb::Tpcb,
+        tpcb::OPTIONS,
+        "pgbench: its default, TPC-B-like transaction"
+    ),
+    (
+        "tpcc",
+        "tpcc",
+        tpcc::Tpcc,
+        tpcc::OPTIONS,
+        "TPC-C-like, no-wait: nine tables, five transactions"
+    ),
 ];

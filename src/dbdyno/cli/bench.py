@@ -83,7 +83,7 @@ class _Bench(click.Command):
 @click.argument("workload")
 @click.argument("action", type=click.Choice(ACTIONS), default="run")
 @click.option("--threads", type=click.IntRange(1, 10_000), default=8, show_default=True, help="Connections.")
-@click.option("--workers", type=click.IntRange(1, 1_000), default=1, show_default=True, help="Threads of the driver.")
+@click.option("--workers", type=click.IntRange(0, 1_000), default=0, help="Threads of the driver; 0: one a core.")
 @click.option(
     "--time", "time_s", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds; 0: no limit."
 )

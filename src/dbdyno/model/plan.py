@@ -47,8 +47,8 @@ class Plan(Record, frozen=True, kw_only=True):
     workload: WorkloadSpec | None = None
     threads: int = 1
     """Connections."""
-    workers: int = 1
-    """Threads of the driver that share the connections."""
+    workers: int = 0
+    """Threads of the driver that share the connections; 0: one for each core."""
     seed: int = 1
     interval_s: float = 1.0
     phases: tuple[Phase, ...] = ()

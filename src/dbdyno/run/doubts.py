@@ -88,7 +88,9 @@ def _note(doubt: Doubt, says: str, helps: str = "") -> DoubtNote:
 
 
 def _driver_saturated(evidence: Evidence) -> Iterator[DoubtNote]:
-    workers = max(1, min(evidence.plan.workers, evidence.plan.threads))
+    # Where the plan leaves it open, the driver says how many it took.
+    told = (event["workers"] for event in evidence.events if event.get("event") == "phase" and event.get("workers"))
+    workers = next(told, evidence.plan.workers or 1)
     for phase in evidence.measured:
         busy = phase.driver_cpu_us_per_transaction * phase.tps / 1e6 / workers
         if busy > DRIVER_BUSY_MAX:

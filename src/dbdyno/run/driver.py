@@ -108,7 +108,7 @@ def run_plan(plan: Plan, secret: Secret, *, adopt: bool = False) -> bytes:
         "verb": "run",
         "workload": to_dict(plan.workload),
         "threads": plan.threads,
-        "workers": min(plan.workers, plan.threads),
+        "workers": min(plan.workers, plan.threads),  # 0: as many as the driver thinks best
         "seed": plan.seed,
         "interval_s": plan.interval_s,
         "phases": [to_dict(phase) for phase in plan.phases],

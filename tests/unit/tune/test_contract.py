@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.tune.simulated import SPACE
+from simulated import SPACE
 
 from dbdyno.engines.registry import engine_named
 from dbdyno.model.contract import Contract

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
-from tests.unit.tune.simulated import BEST, MACHINE, SimClock, SimServer, essence, plan_of, speed, study_of
+from simulated import BEST, MACHINE, SimClock, SimServer, essence, plan_of, speed, study_of
 
 from dbdyno.model.errors import RecordError, TargetError
 from dbdyno.model.finding import Verdict

@@ -1,4 +1,4 @@
-//! pgbench's default transaction, which is like TPC-B's (pgbench.c of PostgreSQL 15, "tpcb-like"), on pgbench's tables:
+//! pgbench's default transaction, which is like TPC-B's (pgbench.c of version 15, "tpcb-like"), on pgbench's tables:
 //! `scale` branches, 10 tellers and 100,000 accounts each.
 
 use dyno_core::rng::Rng;
