@@ -24,6 +24,7 @@ from dbdyno.report.shapes import (
 from dbdyno.report.words import environment_rows, scalar, setting_rows, shell, workload_words
 from dbdyno.run.record import open_run
 from dbdyno.stats.paired import FASTER, SLOWER
+from dbdyno.tune.rounds import slots
 from dbdyno.tune.store import StudyRecord, open_study
 
 LESS = " (less is better)"
@@ -274,20 +275,10 @@ def _pairs(trials: Sequence[Trial], palette: dict[str, int]) -> list[Pairs]:
 
 
 def confirmation_rounds(trials: Sequence[Trial]) -> list[dict[str, Trial]]:
-    """Confirmation runs by round and arm, failed ones left out. A run that was doubted or failed is made once more at
-    once, and then the second counts (the rule of the tuning loop, which is not imported here for its weight)."""
-    slots: list[Trial] = []
-    fresh = True
-    for trial in (one for one in trials if one.kind == TrialKind.CONFIRM):
-        bad = bool(slots) and slots[-1].status in (TrialStatus.DOUBTED, TrialStatus.FAILED)
-        again = bad and fresh and trial.name == slots[-1].name
-        if again:
-            slots[-1] = trial
-        else:
-            slots.append(trial)
-        fresh = not again
-    names = {one.name for one in slots}
-    rounds = [slots[start : start + len(names)] for start in range(0, len(slots), max(1, len(names)))]
+    """Confirmation runs by round and arm, failed ones left out."""
+    filled = slots(trials, TrialKind.CONFIRM)
+    names = {one.name for one in filled}
+    rounds = [filled[start : start + len(names)] for start in range(0, len(filled), max(1, len(names)))]
     return [{one.name: one for one in turn if one.status != TrialStatus.FAILED} for turn in rounds]
 
 

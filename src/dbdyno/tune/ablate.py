@@ -17,7 +17,8 @@ from scipy import stats
 from dbdyno.model.knob import Assignment, Knob, KnobSpace, Value
 from dbdyno.model.trial import Trial, TrialKind, TrialStatus
 from dbdyno.tune import drift as drifts
-from dbdyno.tune.confirm import WINNER, next_slot, slots
+from dbdyno.tune.confirm import WINNER
+from dbdyno.tune.rounds import next_slot, slots
 from dbdyno.tune.trial import Step
 
 KNOBS_BETWEEN_WINNERS = 3
@@ -88,7 +89,8 @@ def contributions(
     """By knob: ratio of charged throughput with it over without it, with its interval; only those measured."""
     if not any(trial.kind is TrialKind.ABLATION for trial in trials):
         return {}
-    filled = slots(trials, order_of(_before(trials), winner, space, runs_max), TrialKind.ABLATION)
+    order = order_of(_before(trials), winner, space, runs_max)
+    filled = slots(trials, TrialKind.ABLATION)[: len(order)]
     logs = [
         math.log(trial.tps_charged) if trial.tps_charged and trial.status is TrialStatus.KEPT else None
         for trial in filled

@@ -19,6 +19,7 @@ from dbdyno.model.fact import Scalar
 from dbdyno.model.knob import Assignment
 from dbdyno.model.trial import Comparison, Trial, TrialKind, TrialStatus
 from dbdyno.stats.paired import compare
+from dbdyno.tune.rounds import next_slot, slots
 from dbdyno.tune.search import DEFAULT, Candidate, best_formula, default_tps
 from dbdyno.tune.trial import Step
 
@@ -51,47 +52,6 @@ def rounds(arms: Sequence[Arm], pairs: int) -> list[list[Arm]]:
     return [list(arms) if turn % 2 == 0 else list(arms)[::-1] for turn in range(pairs)]
 
 
-def slots(trials: Sequence[Trial], order: Sequence[str], kind: TrialKind) -> list[Trial]:
-    """The trial that fills each place of the order, as far as they were measured.
-
-    A doubted or failed run is made once more in the same place, and then the second counts.
-    """
-    filled: list[Trial] = []
-    fresh = True
-    for trial in (trial for trial in trials if trial.kind is kind):
-        again = (
-            bool(filled)
-            and fresh
-            and filled[-1].status in (TrialStatus.DOUBTED, TrialStatus.FAILED)
-            and trial.name == filled[-1].name
-        )
-        if again:
-            filled[-1] = trial
-        else:
-            filled.append(trial)
-        fresh = not again
-    return filled[: len(order)]
-
-
-def next_slot(trials: Sequence[Trial], order: Sequence[str], kind: TrialKind) -> str | None:
-    """Name of the run to make next; None when all are made."""
-    filled = slots(trials, order, kind)
-    if filled and filled[-1].status in (TrialStatus.DOUBTED, TrialStatus.FAILED) and _first_attempt(trials, kind):
-        return filled[-1].name
-    return order[len(filled)] if len(filled) < len(order) else None
-
-
-def _first_attempt(trials: Sequence[Trial], kind: TrialKind) -> bool:
-    of_kind = [trial for trial in trials if trial.kind is kind]
-    bad = (TrialStatus.DOUBTED, TrialStatus.FAILED)
-    run = 0
-    for trial in reversed(of_kind):
-        if trial.status not in bad or trial.name != of_kind[-1].name:
-            break
-        run += 1
-    return run % 2 == 1
-
-
 def confirm_step(trials: Sequence[Trial], arms: Sequence[Arm], pairs: int, rate_per_s: float) -> Step | None:
     """The next confirmation run; None when all rounds are made."""
     order = [arm.name for turn in rounds(arms, pairs) for arm in turn]
@@ -105,7 +65,7 @@ def confirm_step(trials: Sequence[Trial], arms: Sequence[Arm], pairs: int, rate_
 def by_round(trials: Sequence[Trial], arms: Sequence[Arm], pairs: int) -> list[dict[str, Trial]]:
     """Confirmation runs that count, by round and arm."""
     order = [arm.name for turn in rounds(arms, pairs) for arm in turn]
-    filled = slots(trials, order, TrialKind.CONFIRM)
+    filled = slots(trials, TrialKind.CONFIRM)[: len(order)]
     found: list[dict[str, Trial]] = []
     for start in range(0, len(filled), max(len(arms), 1)):
         chunk = filled[start : start + len(arms)]
@@ -149,7 +109,7 @@ def comparisons(trials: Sequence[Trial], arms: Sequence[Arm], pairs: int, seed: 
 def noise(trials: Sequence[Trial], arms: Sequence[Arm], pairs: int) -> dict[str, Scalar]:
     """What two neighbouring runs of one and the same arm differ by (A/A)."""
     order = [arm.name for turn in rounds(arms, pairs) for arm in turn]
-    filled = slots(trials, order, TrialKind.CONFIRM)
+    filled = slots(trials, TrialKind.CONFIRM)[: len(order)]
     logs = [
         math.log(b.tps_charged / a.tps_charged)
         for a, b in itertools.pairwise(filled)
