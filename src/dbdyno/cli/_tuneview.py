@@ -17,6 +17,7 @@ from dbdyno.model.fact import Scalar
 from dbdyno.model.record import to_json
 from dbdyno.model.target import Permission, Target
 from dbdyno.model.trial import Comparison, StudyOutcome, StudyPlan, Trial, TrialKind, TrialStatus
+from dbdyno.report.comparing import interval_text
 from dbdyno.tune import confirm, search
 from dbdyno.tune import drift as drifts
 from dbdyno.tune.propose import is_search, searched
@@ -280,6 +281,4 @@ def _median(trials: Sequence[Trial], figure: Callable[[Trial], float | None], fo
 
 def _compared(one: Comparison) -> str:
     figure = _FIGURES.get(one.figure, one.figure)
-    return (
-        f"{one.b} / {one.a}: x{one.ratio:.2f} ({one.low:.2f} to {one.high:.2f}) in {figure}: {one.verdict} ({one.says})"
-    )
+    return f"{one.b} / {one.a}: x{one.ratio:.2f} ({interval_text(one)}) in {figure}: {one.verdict} ({one.says})"

@@ -252,8 +252,7 @@ def compare_text(view: CompareView) -> str:
 
 
 def interval_text(one: Comparison) -> str:
-    high = "no limit" if one.high >= paired.RATIO_MAX else figures.plain_ratio(one.high)
-    return f"{figures.plain_ratio(one.low)} … {high}"
+    return figures.interval(one.low, one.high)
 
 
 def _verdict(verdict: str) -> str:

@@ -13,6 +13,8 @@ THIN = "\u202f"
 HARD = "\u00a0"
 NONE = "–"
 """What stands where there is no number."""
+WIDE = 20.0
+"""An interval whose ends differ by more than this factor says nothing but that the pairs were too few."""
 
 _BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
@@ -99,6 +101,11 @@ def ratio(value: float | None) -> str:
 def plain_ratio(value: float | None) -> str:
     """A ratio without the sign, for the ends of an interval."""
     return ratio(value).removesuffix(f"{HARD}×")
+
+
+def interval(low: float, high: float) -> str:
+    """An interval of ratios; in words where all that it says is that the pairs were too few."""
+    return "too wide to say" if low * WIDE < high else f"{plain_ratio(low)} … {plain_ratio(high)}"
 
 
 def quantity(value: float | None, unit: str) -> str:

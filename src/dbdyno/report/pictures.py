@@ -279,9 +279,7 @@ def _interval(canvas: Canvas, x: Scale, one: Effect, ends: tuple[float, float], 
 def interval_words(one: Effect) -> str:
     if one.low is None or one.high is None:
         return "one measurement"
-    if one.high >= RATIO_MAX:
-        return "no limit known"
-    return f"{figures.plain_ratio(one.low)} … {figures.plain_ratio(one.high)}"
+    return figures.interval(one.low, one.high)
 
 
 def _effect_words(one: Effect) -> str:

@@ -22,6 +22,8 @@ from dbdyno.tune.rounds import next_slot, slots
 from dbdyno.tune.trial import Step
 
 KNOBS_BETWEEN_WINNERS = 3
+CHANCE_MAX = 0.01
+"""About a dozen knobs are looked at: with this limit one of them in eight studies is put first by chance."""
 _SD_UNKNOWN = 0.05
 """Assumed noise of log throughput when nothing was repeated."""
 
@@ -41,7 +43,12 @@ def _differs(knob: Knob | None, value: Value) -> bool:
 
 def order_of(trials: Sequence[Trial], winner: Assignment, space: KnobSpace, runs_max: int) -> list[str]:
     """Names of the runs: the winner and, in between, the knob that is left out; the weightiest knobs come first."""
-    names = sorted(changed(winner, space), key=lambda name: (-weight(trials, name, space.knob(name)), name))
+    curated = [knob.name for knob in space.knobs]
+    place = {name: index for index, name in enumerate(curated)}
+    names = sorted(
+        changed(winner, space),
+        key=lambda name: (-weight(trials, name, space.knob(name)), place.get(name, len(place)), name),
+    )
     order: list[str] = []
     for index, name in enumerate(names):
         # The closing winner needs room too.
@@ -54,7 +61,11 @@ def order_of(trials: Sequence[Trial], winner: Assignment, space: KnobSpace, runs
 
 
 def weight(trials: Sequence[Trial], name: str, knob: Knob | None) -> float:
-    """How closely a knob's value goes with throughput over the search (absolute rank correlation); a rough order."""
+    """How closely a knob's value goes with throughput over the search (absolute rank correlation); a rough order.
+
+    0 where the correlation may be chance, as it mostly is after a short search: then the curated order decides, which
+    names the usually weightiest knobs first.
+    """
     drift = drifts.estimate(trials)
     points: list[tuple[Value, float]] = []
     for trial in trials:
@@ -66,7 +77,8 @@ def weight(trials: Sequence[Trial], name: str, knob: Knob | None) -> float:
     scores = [score for _value, score in points]
     if len(set(numbers)) < 2 or len(set(scores)) < 2:
         return 0.0
-    return abs(float(stats.spearmanr(numbers, scores).statistic))
+    found = stats.spearmanr(numbers, scores)
+    return abs(float(found.statistic)) if found.pvalue < CHANCE_MAX else 0.0
 
 
 def ablation_step(trials: Sequence[Trial], winner: Assignment, space: KnobSpace, runs_max: int) -> Step | None:

@@ -72,7 +72,7 @@ def propose(
         study = optuna.create_study(direction="maximize", sampler=made)
         for told in frozen_trials(trials, knobs, drift):
             study.add_trial(told)
-        assignment = spaces.suggest(study.ask(), knobs)
+        assignment = spaces.rounded(spaces.suggest(study.ask(), knobs), knobs)
         if judge(assignment, space, contract, machine):
             assignment = repair(assignment, space, contract, machine)
         if not judge(assignment, space, contract, machine):

@@ -10,6 +10,7 @@ Nothing is lost on the way: what is put in as an assignment comes out as the sam
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -129,6 +130,41 @@ def outside(assignment: Assignment, knobs: Iterable[Knob]) -> dict[str, Value]:
         for name, value in assignment.items()
         if name in named and _matching_special(named[name], value) is None and not named[name].admits(value)
     }
+
+
+def rounded(assignment: Assignment, knobs: Iterable[Knob]) -> Assignment:
+    """The assignment with numbers that a person would write: two significant digits, memory in whole megabytes.
+
+    Throughput does not turn on the third digit of a setting, and nobody wants to read it. Special values, words and
+    what would leave its range stay as they are.
+    """
+    named = {knob.name: knob for knob in knobs}
+    return {name: _rounded(named.get(name), value) for name, value in assignment.items()}
+
+
+def _rounded(knob: Knob | None, value: Value) -> Value:
+    if knob is None or knob.choices or isinstance(value, str) or _matching_special(knob, value) is not None:
+        return value
+    per_megabyte = (1 << 20) / _unit_bytes(knob.unit) if _unit_bytes(knob.unit) else 0.0
+    if per_megabyte and value >= per_megabyte:
+        near = two_digits(value / per_megabyte) * per_megabyte
+    else:
+        near = two_digits(value)
+    written: Value = round(near) if knob.integer else near
+    return written if knob.admits(written) else value
+
+
+def two_digits(number: float) -> float:
+    """The number with two significant digits; whole numbers below 100 stay as they are."""
+    if number == 0:
+        return 0.0
+    return round(number, 1 - math.floor(math.log10(abs(number))))
+
+
+def _unit_bytes(unit: str) -> int:
+    """Bytes of one unit such as `8kB` or `MB`; 0 when it is no unit of memory."""
+    match = re.fullmatch(r"(\d*)(B|kB|MB|GB)", unit)
+    return int(match[1] or 1) * {"B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}[match[2]] if match else 0
 
 
 def _matching_special(knob: Knob, value: Value) -> Value | None:

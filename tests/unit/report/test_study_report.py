@@ -174,7 +174,7 @@ def test_one_pair_has_no_interval_to_draw(study: Path, tmp_path: Path) -> None:
     )
     (copy / "outcome.json").write_bytes(to_json(msgspec.structs.replace(outcome, comparisons=single)))
     view = view_study(copy)
-    assert "no limit" in view.answer.says
+    assert "too wide to say" in view.answer.says
     assert "1 interleaved pair)" in view.answer.says
     assert "no limit known" in render_study(view)
 

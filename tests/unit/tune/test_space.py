@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import optuna
 import pytest
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from dbdyno.model.errors import UsageError
 from dbdyno.model.knob import Assignment, Knob, Value
-from dbdyno.tune.space import assignment_of, distributions, outside, parameters, suggest
+from dbdyno.tune.space import assignment_of, distributions, outside, parameters, rounded, suggest
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
@@ -91,3 +92,17 @@ def test_numbers_beyond_the_range_are_clipped_and_named() -> None:
 def test_a_word_that_the_knob_does_not_have_is_refused(assignment: Assignment) -> None:
     with pytest.raises(UsageError, match="cannot be"):
         parameters(assignment, KNOBS)
+
+
+def test_numbers_are_written_as_a_person_would() -> None:
+    pages = Knob(name="cache", title="cache", unit="8kB", low=16384, high=2_000_000, log=True, default=16384)
+    delay = Knob(name="delay", title="delay", unit="ms", low=10, high=1000, log=True, default=200)
+    target = Knob(name="target", title="target", low=0.5, high=0.95, integer=False, default=0.9)
+    off = Knob(name="off", title="off", low=20, high=5000, special=(0,), default=0)
+    knobs = (pages, delay, target, off)
+    found = rounded({"cache": 610907, "delay": 211, "target": 0.860846, "off": 0, "other": "word"}, knobs)
+    assert found == {"cache": 4800 * 128, "delay": 210, "target": 0.86, "off": 0, "other": "word"}
+    assert rounded({"delay": 14}, knobs) == {"delay": 14}
+    # What rounding would put out of its range stays.
+    narrow = msgspec.structs.replace(target, high=0.949)
+    assert rounded({"target": 0.949}, (narrow,)) == {"target": 0.949}
