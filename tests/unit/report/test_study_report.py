@@ -176,7 +176,7 @@ def test_one_pair_has_no_interval_to_draw(study: Path, tmp_path: Path) -> None:
     view = view_study(copy)
     assert "too wide to say" in view.answer.says
     assert "1 interleaved pair)" in view.answer.says
-    assert "no limit known" in render_study(view)
+    assert "too wide to say" in render_study(view)
 
 
 def test_a_folder_that_is_no_study_is_refused(tmp_path: Path) -> None:
