@@ -119,4 +119,4 @@ def test_questions_write_nothing(server: Sandbox) -> None:
         assert asked(session, ENGINE.probes(session.version))
         session.close()
     finally:
-        ask(server, f'SET default_transaction_read_only = off; ALTER ROLE "{server.target.user}" RESET ALL')
+        ask(server, f'BEGIN READ WRITE; ALTER ROLE "{server.target.user}" RESET ALL; COMMIT')

@@ -22,12 +22,13 @@ from typing import Any
 from dbdyno.engines.registry import engine_named, engines
 from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Engine
-from dbdyno.model.errors import UsageError
+from dbdyno.model.errors import DriverError, UsageError
 from dbdyno.model.home import Home
 from dbdyno.model.target import Permission, Secret, Target
 from dbdyno.sandbox.options import SCHEME, SandboxUrl, parse_url
 from dbdyno.sandbox.sandbox import Sandbox, create, exists, open_sandbox
 
+LOG_LINES = 12
 _FILE_WORDS = {
     "url": str,
     "allow": list,
@@ -58,7 +59,19 @@ class Resolved:
         with self.sandbox.held():
             if not self.sandbox.running():
                 self.sandbox.start(keep=False)
-            yield Resolved(self.sandbox.target, self.sandbox.secret, self.engine, self.sandbox)
+            try:
+                yield Resolved(self.sandbox.target, self.sandbox.secret, self.engine, self.sandbox)
+            except DriverError as error:
+                if error.code != "connect":
+                    raise
+                # The connection broke; why it did stands in the server's own log, which is ours to read.
+                log = self.sandbox.log_tail(LOG_LINES)
+                if not self.sandbox.state.keep:
+                    # A server in trouble (a full disk) can try its last checkpoint for minutes. It recovers next time.
+                    self.sandbox.stop("immediate")
+                raise DriverError(
+                    error.what, found=f"the end of the server's log:\n{log}", todo=error.todo, code=error.code
+                ) from error
 
 
 def permissions(words: Iterable[str]) -> frozenset[Permission]:

@@ -280,6 +280,16 @@ impl Connection {
         self.flush().await
     }
 
+    /// Why the server hung up while we were sending: it may have said so before it went (a full disk, a crash).
+    async fn last_words(&mut self, lost: Failure) -> Failure {
+        while let Ok(received) = self.receive().await {
+            if received.tag == b'E' {
+                return failure(server_error(self.body(&received)));
+            }
+        }
+        lost
+    }
+
     #[inline]
     fn count(&mut self, kind: StatementKind, rows: u64) {
         // As sysbench counts: a write that changed no row is neither a read nor a write.
@@ -359,7 +369,9 @@ impl Session for Connection {
                     more = produce(out);
                 }
             });
-            self.flush().await?;
+            if let Err(lost) = self.flush().await {
+                return Err(self.last_words(lost).await);
+            }
         }
         self.out.clear();
         message(&mut self.out, b'c', |_| {});
