@@ -11,6 +11,7 @@ from dbdyno.cli.common import home
 from dbdyno.model.errors import EXIT_OK, EXIT_WORSE, RecordError
 from dbdyno.model.record import to_json
 from dbdyno.report.comparing import FIGURES, compare_runs, compare_text
+from dbdyno.run.find import find_run
 
 
 @click.command("compare", short_help="Compare runs A with B: ratio, interval, verdict.")
@@ -45,23 +46,15 @@ def command(  # noqa: PLR0917 - click passes by name
 
 
 def find_runs(text: str) -> list[Path]:
-    """A run, a comma list of runs, or a folder of run folders (in the order of their names).
+    """A run (folder, name, its beginning, `last`), a comma list of runs, or a folder of run folders in the order of
+    their names.
 
     Raises `RecordError` when there is none.
     """
     found: list[Path] = []
     for name in filter(None, (part.strip() for part in text.split(","))):
-        places = [Path(name), home().runs / name]
-        run = next((place for place in places if (place / "plan.json").is_file()), None)
-        if run is not None:
-            found.append(run)
-            continue
-        folder = next((place for place in places if place.is_dir()), None)
-        inside = sorted(one.parent for one in folder.glob("*/plan.json")) if folder is not None else []
-        if not inside:
-            seen = f"{folder} holds no run" if folder else f"looked at {', '.join(map(str, places))}"
-            raise RecordError(f"There is no run {name!r}.", found=seen, todo="see dyno list")
-        found += inside
+        inside = sorted(one.parent for one in Path(name).glob("*/plan.json"))
+        found += inside or [find_run(home(), name)]
     if not found:
         raise RecordError("No run was named.", todo="name a run folder; see dyno list")
     return found

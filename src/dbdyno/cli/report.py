@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from dbdyno.cli.common import home
-from dbdyno.model.errors import RecordError
 from dbdyno.model.record import to_json
 from dbdyno.report.files import write_page
 from dbdyno.report.runs import write_run_report
@@ -17,6 +16,7 @@ from dbdyno.report.shapes import RunView, StudyView
 from dbdyno.report.study import write_study_report
 from dbdyno.report.studyview import view_study
 from dbdyno.report.text import run_text, study_text
+from dbdyno.run.find import find_entry
 
 
 @click.command("report", short_help="Write a run or a study as one HTML page, as text or JSON.")
@@ -31,11 +31,11 @@ from dbdyno.report.text import run_text, study_text
     help="html: one self-contained page (report.html in the folder). text, json: to standard output.",
 )
 def command(record: str, output: Path | None, form: str) -> None:
-    """Writes the report of RUN or STUDY: a folder, or a name below dyno's home (see dyno list).
+    """Writes the report of RUN or STUDY: a folder, a name (see dyno list), its beginning, or `last`.
 
     The page loads nothing from the network; the same folder gives the same page.
     """
-    path = find_record(record)
+    path = find_entry(home(), record)
     study = (path / "study.json").is_file()
     to_stdout = output is not None and str(output) == "-"
     if form == "html" and not to_stdout:
@@ -60,14 +60,3 @@ def _text(path: Path, study: bool, form: str) -> str:
     from dbdyno.report.study import render_study
 
     return render_study(view) if isinstance(view, StudyView) else render_run(view)
-
-
-def find_record(name: str) -> Path:
-    """A folder by path, or by its name among dyno's runs and studies. Raises `RecordError` when there is none."""
-    places = [Path(name), home().runs / name, home().studies / name]
-    for place in places:
-        if (place / "plan.json").is_file() or (place / "study.json").is_file():
-            return place
-    there = next((place for place in places if place.is_dir()), None)
-    found = f"{there} holds neither plan.json nor study.json" if there else f"looked at {', '.join(map(str, places))}"
-    raise RecordError(f"There is no run or study {name!r}.", found=found, todo="see dyno list")

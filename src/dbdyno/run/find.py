@@ -10,7 +10,7 @@ from dbdyno.model.home import Home
 from dbdyno.run.record import PLAN
 
 LAST = "last"
-_STUDY = "study.json"
+_PLANS = {"run": PLAN, "study": "study.json"}
 
 
 @dataclass(frozen=True)
@@ -30,32 +30,39 @@ class Entry:
 def entries(home: Home) -> list[Entry]:
     """All runs and studies of the home folder, newest first (by when their plan was written)."""
     found = []
-    for kind, folder, file in (("run", home.runs, PLAN), ("study", home.studies, _STUDY)):
+    for kind, folder in (("run", home.runs), ("study", home.studies)):
         if folder.is_dir():
             for path in folder.iterdir():
-                if (path / file).is_file():
-                    found.append(Entry(kind, path, (path / file).stat().st_mtime))
+                plan = path / _PLANS[kind]
+                if plan.is_file():
+                    found.append(Entry(kind, path, plan.stat().st_mtime))
     return sorted(found, key=lambda entry: (-entry.changed_unix_s, entry.name))
 
 
 def find_run(home: Home, text: str) -> Path:
     """The run folder that `text` means. Raises `RecordError` when there is none, or several begin so."""
-    path = Path(text)
-    if (path / PLAN).is_file():
+    return find_entry(home, text, ("run",))
+
+
+def find_entry(home: Home, text: str, kinds: tuple[str, ...] = ("run", "study")) -> Path:
+    """The run or study folder that `text` means. Raises `RecordError` when there is none, or several begin so."""
+    what, path = " or ".join(kinds), Path(text)
+    if any((path / _PLANS[kind]).is_file() for kind in kinds):
         return path
-    runs = [entry for entry in entries(home) if entry.kind == "run"]
-    if text == LAST and runs:
-        return runs[0].path
-    exact = [entry for entry in runs if entry.name == text]
-    found = exact or [entry for entry in runs if entry.name.startswith(text)]
+    known = [entry for entry in entries(home) if entry.kind in kinds]
+    if text == LAST and known:
+        return known[0].path
+    exact = [entry for entry in known if entry.name == text]
+    found = exact or [entry for entry in known if entry.name.startswith(text)]
     if len(found) == 1:
         return found[0].path
     if found:
         raise RecordError(
-            f"{text!r} is the beginning of {len(found)} runs.",
+            f"{text!r} is the beginning of {len(found)} names.",
             found=", ".join(entry.name for entry in found[:5]) + (", …" if len(found) > 5 else ""),
             todo="give more of the name",
         )
     if path.is_dir():
-        raise RecordError(f"{path} is not a run folder.", found=f"it has no {PLAN}", todo="see `dyno list`")
-    raise RecordError(f"There is no run {text!r}.", found=f"looked in {home.runs}", todo="see `dyno list`")
+        needed = " or ".join(_PLANS[kind] for kind in kinds)
+        raise RecordError(f"{path} is not a {what} folder.", found=f"it has no {needed}", todo="see `dyno list`")
+    raise RecordError(f"There is no {what} {text!r}.", found=f"looked in {home.root}", todo="see `dyno list`")

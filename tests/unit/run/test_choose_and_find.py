@@ -61,7 +61,7 @@ def test_runs_are_found_by_what_people_type(tmp_path: Path) -> None:
     assert find_run(home, "last") == new
     assert find_run(home, "2026-a") == old
     assert find_run(home, str(old)) == old
-    for text, says in (("2026", "beginning of 2 runs"), ("2027", "no run"), (str(tmp_path), "not a run folder")):
+    for text, says in (("2026", "beginning of 2 names"), ("2027", "no run"), (str(tmp_path), "not a run folder")):
         with pytest.raises(RecordError, match=says):
             find_run(home, text)
     with pytest.raises(RecordError, match="no run 'last'"):
