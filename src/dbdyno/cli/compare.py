@@ -53,7 +53,8 @@ def find_runs(text: str) -> list[Path]:
     """
     found: list[Path] = []
     for name in filter(None, (part.strip() for part in text.split(","))):
-        inside = sorted(one.parent for one in Path(name).glob("*/plan.json"))
+        folders = [Path(name), home().runs / name]
+        inside = sorted(plan.parent for folder in folders for plan in folder.glob("*/plan.json"))
         found += inside or [find_run(home(), name)]
     if not found:
         raise RecordError("No run was named.", todo="name a run folder; see dyno list")

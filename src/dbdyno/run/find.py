@@ -47,13 +47,14 @@ def find_run(home: Home, text: str) -> Path:
 def find_entry(home: Home, text: str, kinds: tuple[str, ...] = ("run", "study")) -> Path:
     """The run or study folder that `text` means. Raises `RecordError` when there is none, or several begin so."""
     what, path = " or ".join(kinds), Path(text)
-    if any((path / _PLANS[kind]).is_file() for kind in kinds):
-        return path
+    below = {"run": home.runs / text, "study": home.studies / text}
+    for place, kind in [*((path, kind) for kind in kinds), *((below[kind], kind) for kind in kinds)]:
+        if (place / _PLANS[kind]).is_file():
+            return place
     known = [entry for entry in entries(home) if entry.kind in kinds]
     if text == LAST and known:
         return known[0].path
-    exact = [entry for entry in known if entry.name == text]
-    found = exact or [entry for entry in known if entry.name.startswith(text)]
+    found = [entry for entry in known if entry.name.startswith(text)]
     if len(found) == 1:
         return found[0].path
     if found:
