@@ -35,7 +35,7 @@ _POLL_S = 0.1
 _TAIL_LINES = 12
 STATUS_CHECK_FAILED, STATUS_INTERRUPTED = 1, 130
 
-_TODO = {
+_ADVICE = {
     "plan": "correct the option that the message names",
     "connect": "check that the server runs, and host and port",
     "auth": "check user and password",
@@ -227,7 +227,7 @@ class Driver:
             found=self.log_tail() or "nothing in its log",
             todo="look for the kernel's out-of-memory killer (dmesg) or whoever sent the signal"
             if status == -signal.SIGKILL
-            else _TODO["internal"],
+            else _ADVICE["internal"],
             code="internal",
         )
 
@@ -256,7 +256,7 @@ def error_of(event: dict[str, Any]) -> DriverError:
     return DriverError(
         str(event.get("message") or "The load driver failed."),
         found=f"the server's code {server_code}" if server_code else "",
-        todo=str(event.get("hint") or _TODO.get(code, "")),
+        todo=str(event.get("hint") or _ADVICE.get(code, "")),
         code=code,
     )
 
