@@ -29,6 +29,8 @@ from dbdyno.sandbox.options import SCHEME, SandboxUrl, parse_url
 from dbdyno.sandbox.sandbox import Sandbox, create, exists, open_sandbox
 
 LOG_LINES = 12
+_SERVER_IN_TROUBLE = ("connect", "disk_full")
+"""Codes of driver errors after which a server cannot be trusted to stop in an orderly way."""
 _FILE_WORDS = {
     "url": str,
     "allow": list,
@@ -62,13 +64,15 @@ class Resolved:
             try:
                 yield Resolved(self.sandbox.target, self.sandbox.secret, self.engine, self.sandbox)
             except DriverError as error:
-                if error.code != "connect":
+                if error.code not in _SERVER_IN_TROUBLE:
                     raise
-                # The connection broke; why it did stands in the server's own log, which is ours to read.
                 log = self.sandbox.log_tail(LOG_LINES)
                 if not self.sandbox.state.keep:
-                    # A server in trouble (a full disk) can try its last checkpoint for minutes. It recovers next time.
+                    # On a full disk it would try its last checkpoint for minutes. It recovers next time.
                     self.sandbox.stop("immediate")
+                if error.code == "disk_full":
+                    raise
+                # The connection broke; why it did stands in the server's own log, which is ours to read.
                 raise DriverError(
                     error.what, found=f"the end of the server's log:\n{log}", todo=error.todo, code=error.code
                 ) from error
