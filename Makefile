@@ -26,7 +26,8 @@ demo: setup
 ## test: install what the tests need and run all of them
 test: setup
 	@tools/need --all mkfs.xfs=xfsprogs mkfs.btrfs=btrfs-progs chromium=chromium sysbench=sysbench \
-	  /usr/lib/postgresql/15/bin/postgres=postgresql-15
+	  /usr/lib/postgresql/15/bin/postgres=postgresql-15 mariadbd=mariadb-server \
+	  /usr/lib/mysql/plugin/ha_rocksdb.so=mariadb-plugin-rocksdb redis-server=redis-server fusermount3=fuse3
 	cargo test --quiet --workspace
 	$(BIN)/pytest -q
 
