@@ -39,7 +39,7 @@ class Target(Record, frozen=True, kw_only=True):
     engine: str
     """Name of the engine's folder, which is also the driver's dialect unless the engine says otherwise."""
     host: str
-    """A name, an address, or the folder of a Unix socket (begins with `/`)."""
+    """A name, an address, or a Unix socket (begins with `/`): its folder, for some dialects also its file."""
     port: int
     user: str
     database: str
@@ -51,6 +51,11 @@ class Target(Record, frozen=True, kw_only=True):
     reload_command: str | None = None
     restart_command: str | None = None
     """Shell commands that the user's target file gives for a server that is not a sandbox."""
+    tls: str = ""
+    """Encryption: `disable` (also when empty), `prefer`, `require` (encrypted, the server unchecked), `verify-ca` or
+    `verify-full` (its name too). Unix sockets are never encrypted."""
+    tls_ca: str = ""
+    """Path of the authorities' certificates (PEM); empty: those of the system."""
 
     @property
     def label(self) -> str:
