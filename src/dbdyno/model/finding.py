@@ -67,6 +67,14 @@ class Fix(Record, frozen=True, kw_only=True):
     needs: Needs = Needs.NOTHING
     undo: str = ""
     """Command or statement that takes it back."""
+    fact: str = ""
+    """The fact that it changes to `value`, for a new judgement without a new reading; empty: `setting.<name>` when the
+    kind is `setting`, else none."""
+
+    @property
+    def changes(self) -> str:
+        """Name of the fact that it changes; empty when none is known."""
+        return self.fact or (f"setting.{self.name}" if self.kind == "setting" else "")
 
 
 class Finding(Record, frozen=True, kw_only=True):

@@ -163,7 +163,7 @@ def _written(name: str, value: Value) -> str:
     unit = units().get(name, "")
     if value <= 0 or not unit:
         return f"{value:g}" if isinstance(value, float) else str(value)
-    return f"'{_with_unit(value, unit)}'"
+    return f"'{with_unit(value, unit)}'"
 
 
 _STEPS: dict[str, tuple[tuple[str, ...], tuple[int, ...]]] = {
@@ -181,7 +181,7 @@ _SMALLEST = {
 }
 
 
-def _with_unit(value: int | float, unit: str) -> str:
+def with_unit(value: int | float, unit: str) -> str:
     """The number in the largest unit in which it is whole: 786432 pages of 8 kB are 6 GB."""
     family, factor = _SMALLEST[unit]
     number: float = value * factor

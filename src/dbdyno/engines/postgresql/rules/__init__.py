@@ -1,0 +1,1 @@
+"""Rules about PostgreSQL, one a file; see `dbdyno.model.rule`."""

@@ -1,0 +1,67 @@
+"""The change of a setting as a fix, for all rules of this folder."""
+
+from __future__ import annotations
+
+from dbdyno.engines.postgresql.formulas import with_unit
+from dbdyno.model.facts import Facts
+from dbdyno.model.finding import Fix, Needs
+from dbdyno.model.knob import Value
+
+UNITS = {
+    "autovacuum_naptime": "s",
+    "autovacuum_vacuum_cost_delay": "ms",
+    "autovacuum_work_mem": "kB",
+    "checkpoint_timeout": "s",
+    "checkpoint_warning": "s",
+    "effective_cache_size": "8kB",
+    "idle_in_transaction_session_timeout": "ms",
+    "log_autovacuum_min_duration": "ms",
+    "log_min_duration_statement": "ms",
+    "log_temp_files": "kB",
+    "maintenance_work_mem": "kB",
+    "max_slot_wal_keep_size": "MB",
+    "max_wal_size": "MB",
+    "min_wal_size": "MB",
+    "shared_buffers": "8kB",
+    "statement_timeout": "ms",
+    "tcp_keepalives_idle": "s",
+    "wal_buffers": "8kB",
+    "wal_keep_size": "MB",
+    "work_mem": "kB",
+}
+"""Base unit of the settings that rules change, as in pg_settings.unit."""
+_RESTART = frozenset(
+    {"archive_mode", "autovacuum_max_workers", "huge_pages", "logging_collector", "max_connections", "max_wal_senders",
+     "shared_buffers", "shared_preload_libraries", "track_commit_timestamp", "wal_buffers", "wal_level"}
+)  # fmt: skip
+"""Context `postmaster` in pg_settings."""
+
+
+def setting(facts: Facts, name: str, value: Value) -> Fix:
+    """The fix that gives a setting another value; numbers are in its base unit."""
+    before = facts.value(f"setting.{name}")
+    after = written(name, value)
+    restart = name in _RESTART
+    file = facts.find("server.config_file")
+    return Fix(
+        kind="setting",
+        name=name,
+        value=str(value),
+        before=str(before),
+        live=f"ALTER SYSTEM SET {name} = {after};" + ("" if restart else " SELECT pg_reload_conf();"),
+        file=str(file.value) if file and not file.unknown else "postgresql.conf",
+        line=f"{name} = {after}",
+        needs=Needs.RESTART if restart else Needs.NOTHING,
+        undo=f"ALTER SYSTEM SET {name} = {written(name, before)};" + ("" if restart else " SELECT pg_reload_conf();"),
+    )
+
+
+def written(name: str, value: object) -> str:
+    """A value as postgresql.conf takes it: with its unit, texts in quotes."""
+    text = str(value)
+    unit = UNITS.get(name, "")
+    if unit and text.lstrip("-").isdigit() and int(text) > 0:
+        return f"'{with_unit(int(text), unit)}'"
+    if text.replace(".", "", 1).lstrip("-").isdigit() or text in ("on", "off"):
+        return text
+    return "'" + text.replace("'", "''") + "'"
