@@ -1,0 +1,1 @@
+"""Diagnoses of the machine, one file each (model/diagnosis.py)."""

@@ -1,0 +1,31 @@
+"""Changes of the kernel's settings as fixes, for all diagnoses of this folder."""
+
+from __future__ import annotations
+
+from dbdyno.model.facts import Facts
+from dbdyno.model.finding import Fix
+
+
+def sysctl(facts: Facts, key: str, value: int | str) -> Fix:
+    """A kernel setting such as `vm.dirty_bytes`, now and after the next boot."""
+    known = facts.find("host." + key.rpartition(".")[2])
+    before = "" if known is None or known.unknown else str(known.value)
+    return Fix(
+        kind="sysctl",
+        name=key,
+        value=str(value),
+        before=before,
+        live=f"sysctl -w {key}={value}",
+        file="/etc/sysctl.d/90-database.conf",
+        line=f"{key} = {value}",
+        undo=f"sysctl -w {key}={before}" if before else "",
+        fact="host." + key.rpartition(".")[2],
+    )
+
+
+def gib(value: float) -> str:
+    """Bytes for people."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if abs(value) >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:.0f} B"
