@@ -1,0 +1,1 @@
+"""Proving what survives a power cut: the disk that forgets, the ledger, the verdict."""
