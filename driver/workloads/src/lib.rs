@@ -2,6 +2,7 @@
 
 use dyno_core::workload::{OptionSpec, Workload};
 
+mod ledger;
 mod oltp;
 mod tpcb;
 mod tpcc;
@@ -44,6 +45,13 @@ macro_rules! registry {
 }
 
 registry![
+    (
+        "ledger",
+        "ledger",
+        ledger::Ledger,
+        ledger::OPTIONS,
+        "ledger whose every row can be foretold, for the power-loss proof"
+    ),
     (
         "oltp_point_select",
         "sbtest",
