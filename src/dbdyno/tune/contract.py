@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from dbdyno.model.contract import Breach, Contract
-from dbdyno.model.knob import Assignment, Change, Guard, Knob, KnobSpace, Setting, Value
+from dbdyno.model.guard import breaches_of, breaches_of_all, promises, word
+from dbdyno.model.knob import Assignment, Change, Knob, KnobSpace, Setting, Value
 from dbdyno.model.machine import Machine
 
 MEMORY_PART_MAX = 0.8
@@ -21,7 +22,7 @@ MEMORY_PART_MAX = 0.8
 def needed(space: KnobSpace, contract: Contract) -> Assignment:
     """What has to be set beside any assignment so that the contract's promises hold."""
     wanted: Assignment = {}
-    for promise, holds in _promises(contract):
+    for promise, holds in promises(contract):
         if holds:
             wanted.update(space.needs.get(promise, {}))
     return wanted
@@ -33,7 +34,7 @@ def judge(assignment: Assignment, space: KnobSpace, contract: Contract, machine:
     guards = {guard.setting: guard for guard in space.guards}
     for name, value in assignment.items():
         if name in guards:
-            breaches += _guarded(guards[name], word(value), contract)
+            breaches += breaches_of(guards[name], word(value), contract)
         elif space.knob(name) is None:
             breaches.append(
                 Breach(
@@ -50,13 +51,7 @@ def judge(assignment: Assignment, space: KnobSpace, contract: Contract, machine:
 
 def judge_effective(settings: Mapping[str, Setting], space: KnobSpace, contract: Contract) -> list[Breach]:
     """What the running server breaks, by its own words. Settings that it does not have break nothing."""
-    breaches: list[Breach] = []
-    for guard in space.guards:
-        setting = settings.get(guard.setting)
-        if setting is None or (guard.instead in settings and settings[guard.instead].value):
-            continue
-        breaches += _guarded(guard, setting.value, contract)
-    return breaches
+    return breaches_of_all({name: setting.value for name, setting in settings.items()}, space.guards, contract)
 
 
 def memory_bytes(assignment: Assignment, space: KnobSpace) -> float:
@@ -179,45 +174,11 @@ def repair(assignment: Assignment, space: KnobSpace, contract: Contract, machine
     return repaired
 
 
-def word(value: Value) -> str:
-    """A value as the contract's table writes it."""
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def say(breaches: Iterable[Breach]) -> str:
     """All breaches in one line."""
     return "; ".join(
         f"{b.setting} = {b.value}, the contract needs {b.needs}" + (f" ({b.why})" if b.why else "") for b in breaches
     )
-
-
-def _promises(contract: Contract) -> tuple[tuple[str, bool], ...]:
-    return (
-        ("pitr", contract.pitr),
-        ("replication", contract.replication),
-        ("maintenance", contract.maintenance),
-    )
-
-
-def _guarded(guard: Guard, value: str, contract: Contract) -> list[Breach]:
-    breaches: list[Breach] = []
-    level = guard.levels.get(value, guard.otherwise)
-    if level < contract.level:
-        good = [word for word, permitted in guard.levels.items() if permitted >= contract.level]
-        needs = f"{' or '.join(good) or 'another value'} for {contract.level.name}"
-        breaches.append(Breach(setting=guard.setting, value=value, needs=needs, why=guard.why))
-    for promise, holds in _promises(contract):
-        wanted: tuple[str, ...] = getattr(guard, promise)
-        if holds and wanted and not _among(value, wanted):
-            needs = " or ".join(wanted).replace("!", "not ") + f" for {promise}"
-            breaches.append(Breach(setting=guard.setting, value=value, needs=needs, why=guard.why))
-    return breaches
-
-
-def _among(value: str, wanted: tuple[str, ...]) -> bool:
-    forbidden = {one[1:] for one in wanted if one.startswith("!")}
-    permitted = {one for one in wanted if not one.startswith("!")}
-    return value not in forbidden and (not permitted or value in permitted)
 
 
 def _memory(assignment: Assignment, space: KnobSpace, contract: Contract, machine: Machine) -> list[Breach]:
