@@ -9,11 +9,19 @@ import click
 
 from dbdyno.cli.common import home
 from dbdyno.model.record import to_json
+from dbdyno.report.experiment import (
+    PAGE,
+    ExperimentView,
+    experiment_text,
+    is_experiment,
+    render_experiment,
+    view_experiment,
+)
 from dbdyno.report.files import write_page
-from dbdyno.report.runs import write_run_report
+from dbdyno.report.runs import render_run
 from dbdyno.report.runview import view_run
 from dbdyno.report.shapes import RunView, StudyView
-from dbdyno.report.study import write_study_report
+from dbdyno.report.study import render_study
 from dbdyno.report.studyview import view_study
 from dbdyno.report.text import run_text, study_text
 from dbdyno.run.find import find_entry
@@ -36,27 +44,33 @@ def command(record: str, output: Path | None, form: str) -> None:
     The page loads nothing from the network; the same folder gives the same page.
     """
     path = find_entry(home(), record)
-    study = (path / "study.json").is_file()
     to_stdout = output is not None and str(output) == "-"
     if form == "html" and not to_stdout:
-        written = write_study_report(path, output) if study else write_run_report(path, output)
-        click.echo(str(written))
-        return
-    text = _text(path, study, form)
+        output = output or path / PAGE
+    base = output.absolute().parent if output is not None and not to_stdout else Path.cwd()
+    text = _text(path, base, form)
     if output is None or to_stdout:
         sys.stdout.write(text)
     else:
         click.echo(str(write_page(output, text)))
 
 
-def _text(path: Path, study: bool, form: str) -> str:
-    base = Path.cwd()
-    view: StudyView | RunView = view_study(path, base) if study else view_run(path, base)
+def _text(path: Path, base: Path, form: str) -> str:
+    """The record in one of the forms; links are relative to `base`."""
+    view = _view(path, base)
     if form == "json":
         return to_json(view).decode() + "\n"
-    if form == "text":
-        return study_text(view) if isinstance(view, StudyView) else run_text(view)
-    from dbdyno.report.runs import render_run
-    from dbdyno.report.study import render_study
+    html = form == "html"
+    match view:
+        case StudyView():
+            return render_study(view) if html else study_text(view)
+        case ExperimentView():
+            return render_experiment(view) if html else experiment_text(view) + "\n"
+        case RunView():
+            return render_run(view) if html else run_text(view)
 
-    return render_study(view) if isinstance(view, StudyView) else render_run(view)
+
+def _view(path: Path, base: Path) -> StudyView | ExperimentView | RunView:
+    if is_experiment(path):
+        return view_experiment(path, base)
+    return view_study(path, base) if (path / "study.json").is_file() else view_run(path, base)

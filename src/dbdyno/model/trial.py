@@ -22,6 +22,10 @@ class TrialKind(enum.StrEnum):
     REPEAT = "repeat"
     CONFIRM = "confirm"
     ABLATION = "ablation"
+    RUNG = "rung"
+    """Of a ladder: a change, or what stood before it."""
+    POINT = "point"
+    """Of a sweep's grid."""
 
 
 class TrialStatus(enum.StrEnum):

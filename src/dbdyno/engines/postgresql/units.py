@@ -67,9 +67,14 @@ def same(setting: Setting, literal: str) -> bool:
     return any(setting.value.lower() in words and literal.lower() in words for words in (_TRUE, _FALSE))
 
 
+_SYNONYMS = {("wal_compression", "on"): "pglz"}
+"""Words that the server reads back as other ones."""
+
+
 def agrees(setting: Setting, value: Value) -> bool:
     """`Session.agrees`: the value is in the knob's own unit. A setting that was asked to choose for itself (-1) reads
     back as what it chose."""
     if value == -1 and setting.source == "override":
         return True
-    return same(setting, literals({setting.name: value})[setting.name])
+    literal = literals({setting.name: value})[setting.name]
+    return same(setting, literal) or _SYNONYMS.get((setting.name, literal.lower())) == setting.value

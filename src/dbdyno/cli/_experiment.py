@@ -1,0 +1,226 @@
+"""What `dyno ladder` and `dyno sweep` share: options, the server they stand on, progress, the end."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home, say_note
+from dbdyno.model.contract import Contract
+from dbdyno.model.errors import RecordError, UsageError
+from dbdyno.model.experiment import Ladder, Sweep
+from dbdyno.model.knob import Level
+from dbdyno.model.machine import DiskClass, Machine
+from dbdyno.model.record import from_json, to_json
+from dbdyno.model.target import Permission
+from dbdyno.model.trial import StudyPlan, Trial
+from dbdyno.report.experiment import write_experiment_report
+from dbdyno.run.choose import choose_workload, parse_options
+from dbdyno.run.driver import list_workloads, load_dataset
+from dbdyno.sandbox.limits import memory_limit_bytes
+from dbdyno.sandbox.targets import Resolved
+from dbdyno.tune.experiment import PLAN, Experiment, Ground
+from dbdyno.tune.grounds import ForeignGrounds, SandboxGrounds
+from dbdyno.tune.setup import foreign_ground
+from dbdyno.tune.store import StudyRecord, StudyStore, open_study
+from dbdyno.tune.trial import Bench, Step
+
+F = TypeVar("F", bound=Callable[..., Any])
+Kind = TypeVar("Kind", Ladder, Sweep)
+
+_OPTIONS = (
+    click.option("--scale", type=int, default=1, show_default=True, help="Size of the dataset."),
+    click.option(
+        "--option",
+        "-k",
+        "options",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Option of the workload; may be repeated.",
+    ),
+    click.option("--threads", type=click.IntRange(1), default=8, show_default=True, help="Connections that load it."),
+    click.option(
+        "--time", "time_s", type=click.FloatRange(1), default=30.0, show_default=True, help="Measured seconds of a run."
+    ),
+    click.option(
+        "--warmup-time",
+        "warmup_s",
+        type=click.FloatRange(0),
+        default=5.0,
+        show_default=True,
+        help="Seconds of load before it is measured.",
+    ),
+    click.option(
+        "--contract",
+        "level",
+        type=click.Choice([level.name for level in Level][::-1]),
+        default="L3",
+        show_default=True,
+        help="A configuration that promises less after a loss of power is not measured.",
+    ),
+    click.option("--pitr/--no-pitr", default=True, help="Point-in-time recovery (log archiving) stays on."),
+    click.option("--replication/--no-replication", default=True, help="The log stays usable by a replica."),
+    click.option("--maintenance/--no-maintenance", default=True, help="Vacuum, purge and their like stay on."),
+    click.option("--watch", multiple=True, metavar="ROLE", help="Also show this series, e.g. dead_rows; repeatable."),
+    click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Drives all randomness."),
+    click.option("--name", default=None, help="Name of the experiment below dyno's home."),
+    click.option("--resume", is_flag=True, help="Go on with the experiment of that --name."),
+    click.option("--keep", is_flag=True, help="Keep the private servers that were made for other datasets."),
+    click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True),
+    allow_option,
+)
+
+
+def experiment_options(function: F) -> F:
+    """The options that both verbs have."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True)
+class Started:
+    """An experiment that is ready to go on."""
+
+    experiment: Experiment
+    plan: StudyPlan
+    store: StudyStore
+
+
+def make_plan(resolved: Resolved, verb: str, workload: str, flags: dict[str, Any]) -> StudyPlan:
+    """The plan as it was typed. Raises `UsageError`."""
+    stamp = datetime.datetime.fromtimestamp(SystemClock().unix()).strftime("%Y%m%d-%H%M%S")
+    if flags["resume"] and not flags["name"]:
+        raise UsageError("--resume needs the --name of the experiment.", todo="see dyno list")
+    return StudyPlan(
+        name=flags["name"] or f"{stamp}-{verb}-{workload}",
+        target=resolved.target,
+        workload=choose_workload(workload, flags["scale"], parse_options(flags["options"]), list_workloads()),
+        contract=Contract(
+            level=Level[flags["level"]],
+            pitr=flags["pitr"],
+            replication=flags["replication"],
+            maintenance=flags["maintenance"],
+        ),
+        threads=flags["threads"],
+        seed=flags["seed"],
+        trials_max=0,
+        warmup_s=flags["warmup_s"],
+        measure_s=flags["time_s"],
+        rate_s=0.0,
+        confirm_pairs=0,
+        sampler=verb,
+        command=("dyno", *sys.argv[1:]),
+    )
+
+
+def open_store(plan: StudyPlan, design: Kind, *, resume: bool) -> tuple[StudyStore, StudyRecord | None, Kind]:
+    """The folder, what is in it already, and the design that counts: a resumed experiment keeps its own."""
+    folder = home().studies / plan.name
+    store = StudyStore(folder)
+    if not resume:
+        store.create(plan)
+        (folder / PLAN).write_bytes(to_json({"kind": type(design).__name__.lower(), "design": design}) + b"\n")
+        return store, None, design
+    record = open_study(folder)
+    try:
+        found = msgspec.json.decode((folder / PLAN).read_bytes())
+        kept = from_json(to_json(found["design"]), type(design))
+    except (OSError, KeyError, TypeError, msgspec.MsgspecError) as error:
+        raise RecordError(f"{folder} cannot be gone on with.", found=str(error)) from None
+    if found.get("kind") != type(design).__name__.lower():
+        raise RecordError(f"{folder} is a {found.get('kind')}.", todo="use the verb that made it")
+    return store, record, kept
+
+
+@contextlib.contextmanager
+def started(
+    resolved: Resolved,
+    plan: StudyPlan,
+    store: StudyStore,
+    record: StudyRecord | None,
+    watch: tuple[str, ...],
+    *,
+    keep: bool,
+) -> Iterator[Started]:
+    """The experiment on its server; at the end the server is as it was found."""
+    progress = Progress(console(stderr=True))
+    grounds: SandboxGrounds | ForeignGrounds
+    if resolved.sandbox is None:
+        grounds = _foreign(resolved, plan, store, record, progress)
+    else:
+        grounds = SandboxGrounds(
+            home(), resolved.sandbox, plan, store, SystemClock(), progress.loading, say_note, keep=keep
+        )
+    with grounds:
+        made = Experiment(store, grounds, list(record.trials) if record else [], watch)
+        made.on_step, made.on_trial = progress.step, progress.trial
+        yield Started(made, plan, store)
+    if isinstance(grounds, ForeignGrounds) and grounds.left:
+        raise RecordError("NOT RESTORED: " + "; ".join(grounds.left).upper())
+
+
+def _foreign(
+    resolved: Resolved, plan: StudyPlan, store: StudyStore, record: StudyRecord | None, progress: Progress
+) -> ForeignGrounds:
+    clock = SystemClock()
+    resolved.target.require(Permission.LOAD, "load a dataset and put load on it")
+    resolved.target.require(Permission.TUNE, "change its settings")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    machine = Machine(
+        memory_bytes=min(memory, memory_limit_bytes() or memory), cores=os.cpu_count() or 1, disk=DiskClass.SSD
+    )
+    ground = foreign_ground(resolved, plan, store, record=record, clock=clock, machine=machine)
+    load_dataset(
+        resolved.target,
+        resolved.secret,
+        plan.workload,
+        threads=plan.threads,
+        seed=plan.seed,
+        on_progress=progress.loading,
+    )
+    bench = Bench(
+        plan=plan, space=ground.space, contract=plan.contract, needed={}, controller=ground.controller, store=store,
+        clock=clock, probe=lambda: {},
+    )  # fmt: skip
+    return ForeignGrounds(Ground(bench=bench))
+
+
+class Progress:
+    """A line a run, on standard error."""
+
+    def __init__(self, err: Any) -> None:
+        self.err = err
+        self._loaded = ""
+
+    def loading(self, event: dict[str, Any]) -> None:
+        if event.get("event") == "progress" and event.get("step") != self._loaded:
+            self._loaded = str(event.get("step"))
+            self.err.print(f"loading   {self._loaded}", markup=False)
+
+    def step(self, step: Step, trials: Sequence[Trial]) -> None:
+        self.err.print(f"run {len(trials) + 1:<4} {step.name} …", markup=False)
+
+    def trial(self, trial: Trial, _trials: Sequence[Trial]) -> None:
+        figure = f"{trial.tps_charged:.0f} tps charged" if trial.tps_charged else trial.error.split("\n", 1)[0]
+        self.err.print(f"         {trial.status}: {figure} ({trial.seconds:.0f} s)", markup=False)
+
+
+def finish(store: StudyStore) -> Path:
+    """Writes the report and says where it is."""
+    page = write_experiment_report(store.path)
+    console(stderr=True).print(f"report: {page}", markup=False)
+    return page
+
+
+def resolve_target(target: str, flags: dict[str, Any]) -> Resolved:
+    return find_target(target, flags["allow"])
