@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dbdyno.model.fact import Fact
 
-_UNLIMITED_BYTES = 1 << 62
+UNLIMITED_BYTES = 1 << 62
 """Version 1 writes "no limit" as the largest multiple of a page."""
 
 
@@ -81,7 +81,7 @@ def device_number(root: Path, device: str) -> str | None:
         return None
 
 
-def _folders(root: Path, groups: dict[str, str], controller: str) -> Iterator[Path]:
+def folders(root: Path, groups: dict[str, str], controller: str) -> Iterator[Path]:
     """The group's folder and its ancestors', in whichever version has the controller."""
     for base, path in (
         (root / "sys/fs/cgroup" / controller, groups.get(controller)),
@@ -107,7 +107,7 @@ def _read(path: Path, parse: Callable[[str], float | None]) -> float | None:
 
 
 def _cores(root: Path, groups: dict[str, str]) -> Iterator[float | None]:
-    for folder in _folders(root, groups, "cpu"):
+    for folder in folders(root, groups, "cpu"):
         yield _read(folder / "cpu.max", parse_quota)
         quota = _read(folder / "cpu.cfs_quota_us", float)
         period = _read(folder / "cpu.cfs_period_us", float)
@@ -115,16 +115,16 @@ def _cores(root: Path, groups: dict[str, str]) -> Iterator[float | None]:
 
 
 def _memory(root: Path, groups: dict[str, str]) -> Iterator[float | None]:
-    for folder in _folders(root, groups, "memory"):
+    for folder in folders(root, groups, "memory"):
         yield _read(folder / "memory.max", lambda text: None if text.strip() == "max" else int(text))
-        yield _read(folder / "memory.limit_in_bytes", lambda text: None if int(text) >= _UNLIMITED_BYTES else int(text))
+        yield _read(folder / "memory.limit_in_bytes", lambda text: None if int(text) >= UNLIMITED_BYTES else int(text))
 
 
 def _iops(root: Path, groups: dict[str, str], number: str, kind: str) -> Iterator[float | None]:
     def parse(text: str) -> float | None:
         return parse_device_limit(text, number, kind)
 
-    for folder in _folders(root, groups, "blkio"):
+    for folder in folders(root, groups, "blkio"):
         yield _read(folder / f"blkio.throttle.{kind}_iops_device", parse)
-    for folder in _folders(root, groups, "io"):
+    for folder in folders(root, groups, "io"):
         yield _read(folder / "io.max", parse)
