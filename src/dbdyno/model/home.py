@@ -23,6 +23,11 @@ class Home:
     def sandboxes(self) -> Path:
         return self.root / "sandboxes"
 
+    @property
+    def crashes(self) -> Path:
+        """Power-loss proofs."""
+        return self.root / "crashes"
+
 
 def find_home(environment: Mapping[str, str]) -> Home:
     """The folder that the environment names; it need not exist yet."""
@@ -30,3 +35,9 @@ def find_home(environment: Mapping[str, str]) -> Home:
         return Home(Path(chosen).absolute())
     data = environment.get("XDG_DATA_HOME") or str(Path(environment.get("HOME", ".")) / ".local" / "share")
     return Home(Path(data).absolute() / "dyno")
+
+
+def find_config(environment: Mapping[str, str]) -> Path:
+    """The folder of the user's configuration (rules of the site); it need not exist."""
+    config = environment.get("XDG_CONFIG_HOME") or str(Path(environment.get("HOME", ".")) / ".config")
+    return Path(config).absolute() / "dyno"

@@ -1,0 +1,152 @@
+"""What the machine under a server is like: this one, another one over SSH, or a copy of its files."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdyno.check.limited import Limited
+from dbdyno.check.remote import Fetch, SshHost, parse_ssh
+from dbdyno.check.result import Problem
+from dbdyno.hosts.subject import Subject
+from dbdyno.model.clock import Clock
+from dbdyno.model.errors import DynoError, UsageError
+from dbdyno.model.fact import Fact
+from dbdyno.model.facts import Facts
+from dbdyno.model.target import Target
+
+LOCAL = "local"
+UNKNOWN = "unknown"
+_LOCAL_NAMES = {"localhost", "127.0.0.1", "::1", ""}
+
+
+@dataclass(frozen=True)
+class HostAt:
+    """Where the machine is: `root` of its files, or `ssh`; neither: it is not examined."""
+
+    label: str
+    root: Path | None = None
+    ssh: SshHost | None = None
+
+    @property
+    def examined(self) -> bool:
+        return self.root is not None or self.ssh is not None
+
+    @property
+    def live(self) -> bool:
+        return self.root == Path("/")
+
+
+def find_host(text: str | None, target: Target | None) -> HostAt:
+    """The machine that `--host` means; without it the one that the target's file names, or this one when the server is
+    reached through it. Raises `UsageError`."""
+    words = text if text is not None else _of_target(target)
+    if words == LOCAL:
+        return HostAt(label=LOCAL, root=Path("/"))
+    if words in ("", UNKNOWN, "none"):
+        return HostAt(label="")
+    if words.startswith("ssh://"):
+        return HostAt(label=words, ssh=parse_ssh(words))
+    if words.startswith(("/", "./", "../")):
+        if not Path(words).is_dir():
+            raise UsageError(f"There is no folder {words} for --host.", todo="give local, ssh://user@host, or a folder")
+        return HostAt(label=words, root=Path(words))
+    raise UsageError(
+        "--host names no machine.", found=repr(words), todo="give local, ssh://user@host, unknown, or a folder"
+    )
+
+
+def _of_target(target: Target | None) -> str:
+    if target is None:
+        return UNKNOWN
+    near = target.host.startswith("/") or target.host.lower() in _LOCAL_NAMES or target.sandbox is not None
+    return target.machine if target.machine != LOCAL or near else UNKNOWN
+
+
+def subject_of(facts: Facts, root: Path) -> Subject:
+    """The server's folders and process as the server itself names them; a pid holds only on the machine itself."""
+    data, log, pid = (_text(facts, f"server.{name}") for name in ("data_directory", "log_directory", "pid"))
+    return Subject(
+        data_dir=Path(data) if data else None,
+        log_dir=Path(log) if log else None,
+        pids=(int(pid),) if pid.isdigit() and (root / "proc" / pid).exists() else (),
+    )
+
+
+def _text(facts: Facts, name: str) -> str:
+    fact = facts.find(name)
+    return "" if fact is None or fact.unknown or fact.value is None else str(fact.value)
+
+
+def read_host(
+    host: HostAt,
+    server: Iterable[Fact],
+    *,
+    clock: Clock,
+    seconds: float,
+    timeout_s: float,
+    token: str,
+    files: Callable[[Path, Facts], Iterable[Fact]] | None = None,
+) -> tuple[list[Fact], list[Problem]]:
+    """All facts of the machine, and what went wrong. `files` reads the server's own files there (an engine's). `token`
+    is a random word that marks the ends of fetched files. Raises nothing."""
+    known = Facts(server)
+    facts: list[Fact] = []
+
+    def read() -> None:
+        with _root_of(host, known, timeout_s, token) as root:
+            for fact in read_facts(root, subject_of(known, root), clock=clock, seconds=seconds if host.live else 0.0):
+                facts.append(fact)
+            if files is not None and host.ssh is None:
+                facts.extend(files(root, known))
+
+    try:
+        Limited(read).result(timeout_s + seconds)
+    except TimeoutError:
+        what = f"The machine {host.label} was not read within {timeout_s:g} s."
+        todo = "look whether it hangs, or give it longer with --timeout"
+        return facts, [Problem(source="host", what=what, found=f"{len(facts)} facts came in time", todo=todo,
+                               fatal=not facts)]  # fmt: skip
+    except DynoError as error:
+        return facts, [Problem(source="host", what=error.what, found=error.found, todo=error.todo, fatal=not facts)]
+    return facts, []
+
+
+@contextlib.contextmanager
+def _root_of(host: HostAt, known: Facts, timeout_s: float, token: str) -> Iterator[Path]:
+    if host.ssh is None:
+        assert host.root is not None, "an unknown machine is not read"
+        yield host.root
+        return
+    fetched = Fetch(token=token, pid=_text(known, "server.pid")).over_ssh(host.ssh, timeout_s)
+    with tempfile.TemporaryDirectory(prefix="dyno-host-") as folder:
+        fetched.write_below(Path(folder))
+        yield Path(folder)
+
+
+def read_facts(root: Path, subject: Subject, *, clock: Clock, seconds: float) -> Iterable[Fact]:
+    """All facts of the machine whose files lie below `root`."""
+    audit = importlib.import_module("dbdyno.hosts.audit")
+    if hasattr(audit, "read_facts"):
+        return list(audit.read_facts(root, subject, clock=clock, seconds=seconds))
+    from dbdyno.hosts import facts
+
+    return facts.read_facts(root, folder=subject.data_dir, device=subject.device, pids=subject.pids)
+
+
+def limit_fact(facts: Facts) -> Fact:
+    """The memory that the server may use: the machine's, or the smallest limit of its control groups."""
+    name, unit = "server.memory_limit_bytes", "B"
+    sizes, sources = [], []
+    for source in ("host.memory_bytes", "host.cgroup_memory_bytes"):
+        fact = facts.find(source)
+        if fact is not None and not fact.unknown and isinstance(fact.value, int | float):
+            sizes.append(int(fact.value))
+            sources.append(source)
+    if "host.memory_bytes" not in sources:
+        return Fact(name=name, unit=unit, unknown="the machine's memory is not known: give --host")
+    return Fact(name=name, unit=unit, source=" and ".join(sources), value=min(sizes))
