@@ -8,8 +8,7 @@ from typing import Any
 import dbdyno
 from dbdyno.check.result import Checked, Problem
 from dbdyno.model.finding import Finding, Fix, Needs, Severity, Verdict
-from dbdyno.report.html import render
-from dbdyno.report.text import safe
+from dbdyno.report.safe import safe
 
 MARKS = {Verdict.PASS: "[OK]", Verdict.FAIL: "[!!]", Verdict.UNKNOWN: "[??]"}
 _COLOURS = {Verdict.PASS: "32", Verdict.FAIL: "31", Verdict.UNKNOWN: "33"}
@@ -142,6 +141,8 @@ def _line(text: str, *, keep_escape: bool = False) -> str:
 
 def audit_html(audits: Sequence[Checked]) -> str:
     """One self-contained page for one or many targets."""
+    from dbdyno.report.html import render
+
     return render("audit.html", audits=audits, marks=MARKS, fix_text=fix_text, summary=summary_line)
 
 

@@ -5,11 +5,11 @@ Control characters of a server's words are shown as their codes, so that a log l
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from dbdyno.report import figures
 from dbdyno.report.pictures import interval_words
+from dbdyno.report.safe import safe as safe
 from dbdyno.report.shapes import Arm, Note, Row, RunView, StudyView, Table
 
 UNTOUCHED = ("default", "internal", "override", "")
@@ -17,16 +17,6 @@ UNTOUCHED = ("default", "internal", "override", "")
 SETTINGS_MAX = 60
 """Most settings in a terminal; the page and JSON have them all."""
 _MARKS = {"pass": "pass   ", "fail": "FAIL   ", "unknown": "unknown"}
-
-
-def safe(text: str) -> str:
-    """Control characters other than newline become visible codes."""
-    return "".join(
-        one
-        if one == "\n" or not unicodedata.category(one).startswith("C") or one == figures.THIN
-        else f"\\x{ord(one):02x}"
-        for one in text
-    )
 
 
 def run_text(view: RunView) -> str:
