@@ -85,13 +85,20 @@ def facts_of(machine: Machine) -> dict[str, float]:
     }
 
 
-def load_knobs(path: Path, machine: Machine, version: int) -> KnobSpace:
-    """Reads a knob file for one machine and one server version (the engine's own numbering).
+def load_knobs(path: Path, machine: Machine, version: int, *shared: Path) -> KnobSpace:
+    """Reads a knob file, and files that several engines share, for one machine and one server version (the engine's own
+    numbering).
 
     Raises `UsageError` that names the row when the file is wrong.
     """
-    with path.open("rb") as file:
-        content = tomllib.load(file)
+    content: dict[str, Any] = {}
+    for one in (path, *shared):
+        with one.open("rb") as file:
+            for table, rows in tomllib.load(file).items():
+                if isinstance(rows, list):
+                    content[table] = content.get(table, []) + rows
+                else:
+                    content.setdefault(table, rows)
     names = facts_of(machine)
     knobs = [_knob(row, names) for row in content.get("knob", ()) if _fits(row, version)]
     guards = [_guard(row) for row in content.get("guard", ()) if _fits(row, version)]

@@ -39,8 +39,9 @@ class Session(Protocol):
         """Whether a setting as the server reads it back means the value that was asked for (units, synonyms)."""
         ...
 
-    def apply(self, assignment: Assignment, *, reset: Sequence[str] = ()) -> list[str]:
-        """Persists settings on a server that runs and reloads it; `reset` names go back to what the file says.
+    def apply(self, assignment: Assignment, *, reset: Sequence[str] | Mapping[str, str] = ()) -> list[str]:
+        """Persists settings on a server that runs and reloads it; `reset` names go back to what the file says (with the
+        values that they were found with, for servers that cannot read their file again).
         Returns the names that still need a restart."""
         ...
 
@@ -59,7 +60,9 @@ class Installation(Record, frozen=True, kw_only=True):
     bin: str
     """Folder of the binaries."""
     origin: str
-    """Where it comes from: `wheel`, `system`, `path`, `--bin`."""
+    """Where it comes from: `wheel`, `system`, `path`, `fetched`, `--bin`."""
+    scheme: str = ""
+    """URL scheme of this very product where the engine has several products; empty: the engine's first."""
 
 
 class Recipe(Protocol):

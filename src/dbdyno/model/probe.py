@@ -37,6 +37,8 @@ class Probe(Record, frozen=True, kw_only=True):
     """What is sent to the server; empty for probes of the machine."""
     version_min: int = 0
     """Smallest version that it fits, in the engine's own numbering."""
+    version_below: int = 0
+    """Smallest version that it does not fit any more; 0: none."""
     privilege: str = ""
     """Role or grant without which the server answers with less than the truth; empty for none. `Session.ask` raises
     `TargetError` when it is missing, so that a lack never reads as a healthy value."""
@@ -45,6 +47,8 @@ class Probe(Record, frozen=True, kw_only=True):
     every_s: float = 1.0
     timeout_s: float = 2.0
     """The server gives up on the question after this long (a statement timeout of the session)."""
+    shape: str = ""
+    """How the answer becomes rows where it is not a table: see `engines/probefile.py`."""
 
     def column(self, name: str) -> Column | None:
         return next((column for column in self.columns if column.name == name), None)

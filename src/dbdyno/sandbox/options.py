@@ -130,7 +130,11 @@ _FIELDS = {"size": "size_bytes", "memory": "memory_bytes", "bin": "bin_dir"}
 
 
 def parse_url(text: str) -> SandboxUrl:
-    """Reads `sandbox:<engine>[/<name>][?option=value&…]`. Raises `UsageError`."""
+    """Reads `sandbox:<engine>[/<name>][?option=value&…]`. Raises `UsageError`.
+
+    The option `engine` chooses one of several engines that live in the same server: it becomes `<server>+<engine>`, as
+    the scheme of a URL is written.
+    """
     body, _, query = text.removeprefix(SCHEME).partition("?")
     engine, _, path_name = body.strip("/").partition("/")
     if not text.startswith(SCHEME) or not engine:
@@ -149,6 +153,8 @@ def parse_url(text: str) -> SandboxUrl:
     name = words.pop("name", path_name) or DEFAULT_NAME
     if path_name and name != path_name:
         raise UsageError("The sandbox has two names.", found=f"{path_name} and {name}")
+    if inner := words.pop("engine", ""):
+        engine = f"{engine}+{inner}"
     options = make_options(words)
     given = tuple(sorted(_FIELDS.get(word, word) for word in words))
     return SandboxUrl(engine=engine, name=check_name(name), options=options, given=given)

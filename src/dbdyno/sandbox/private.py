@@ -103,7 +103,7 @@ class Sandbox:
     @property
     def url(self) -> str:
         """For other programs; the password is in the file `secret`."""
-        record, scheme = self.record, self.engine.schemes[0]
+        record, scheme = self.record, self.installation.scheme or self.engine.schemes[0]
         return f"{scheme}://{record.user}@/{record.database}?host={record.socket_dir}&port={self._state.port}"
 
     @property

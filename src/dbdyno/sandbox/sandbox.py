@@ -239,9 +239,15 @@ def open_sandbox(home: Home, engine_name: str | None, name: str, *, clock: Clock
         )
     folder = folder.resolve()
     record = read_record(folder / "sandbox.json", SandboxRecord)
-    if engine_name is not None and record.engine != engine_named(engine_name).name:
-        raise SandboxError(f"The sandbox {name!r} is one of {record.engine}, not of {engine_name}.")
+    if engine_name is not None and not _is_one_of(record, engine_named(engine_name)):
+        made = record.installation.scheme or record.engine
+        raise SandboxError(f"The sandbox {name!r} is one of {made}, not of {engine_name}.")
     return Sandbox(folder, record, engine_named(record.engine), clock)
+
+
+def _is_one_of(record: SandboxRecord, engine: Engine) -> bool:
+    product = record.installation.scheme
+    return record.engine == engine.name and (not product or product in engine.schemes)
 
 
 def exists(home: Home, name: str) -> bool:

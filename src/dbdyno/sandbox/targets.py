@@ -110,7 +110,7 @@ def resolve(
     if text.endswith(".toml") or Path(text).is_file():
         return _file(Path(text), allowed, environment, lambda url: _sandbox(url, home, clock, on_note))
     urls = ", ".join(f"{engine.schemes[0]}://user@host/database" for engine in engines().values())
-    sandboxes = ", ".join(SCHEME + name for name in sorted(engines()))
+    sandboxes = ", ".join(SCHEME + engine.schemes[0] for engine in engines().values())
     raise UsageError(
         "This names no server.",
         found=repr(text),
@@ -121,7 +121,7 @@ def resolve(
 def _sandbox(url: SandboxUrl, home: Home, clock: Clock, on_note: Callable[[str], None]) -> Resolved:
     engine = engine_named(url.engine)
     if exists(home, url.name):
-        sandbox = open_sandbox(home, engine.name, url.name, clock=clock)
+        sandbox = open_sandbox(home, url.engine, url.name, clock=clock)
         _compare(sandbox, url)
         for note in sandbox.notes:
             on_note(note)
@@ -145,9 +145,19 @@ def _compare(sandbox: Sandbox, url: SandboxUrl) -> None:
 
 
 def _server(text: str, allowed: frozenset[Permission], environment: Mapping[str, str]) -> Resolved:
-    engine = engine_named(text.partition("://")[0])
+    scheme, inner, text = _inner_engine(text)
+    engine = engine_named(f"{scheme}+{inner}" if inner else scheme)
     target, secret = engine.target(text, environment)
     return Resolved(_changed(target, allow=allowed), secret, engine)
+
+
+def _inner_engine(text: str) -> tuple[str, str, str]:
+    """Scheme, the parameter `engine` (of several engines in one server), and the URL without that parameter."""
+    address, question, query = text.partition("?")
+    words = query.split("&") if question else []
+    inner = [word.removeprefix("engine=") for word in words if word.startswith("engine=")]
+    rest = "&".join(word for word in words if not word.startswith("engine="))
+    return address.partition("://")[0], inner[-1] if inner else "", address + (f"?{rest}" if rest else "")
 
 
 def _changed(target: Target, **changes: object) -> Target:

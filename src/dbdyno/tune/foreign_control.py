@@ -57,7 +57,7 @@ class Server:
     def settings(self) -> dict[str, Setting]:
         return self.ask(lambda session: session.settings())
 
-    def change(self, assignment: Assignment, reset: Sequence[str]) -> list[str]:
+    def change(self, assignment: Assignment, reset: Mapping[str, str]) -> list[str]:
         """Applies, reloads, restarts where that is needed and can be done. Returns what still waits for a restart."""
         self.target.require(Permission.TUNE, "change its settings")
         waiting = self.ask(lambda session: session.apply(assignment, reset=reset))
@@ -116,7 +116,7 @@ def restore_server(server: Server, original: Mapping[str, Setting], names: Itera
     known = [name for name in names if name in original]
     kept = {name: original[name].value for name in known if original[name].persisted}
     try:
-        server.change(dict(kept), [name for name in known if name not in kept])
+        server.change(dict(kept), {name: original[name].value for name in known if name not in kept})
         now = server.settings()
     except DynoError as error:
         return [f"nothing of {', '.join(known)} ({error.what} {error.found})"]
@@ -160,7 +160,8 @@ class ForeignController:
         reset = [name for name in reset if name in self._original]
         kept: Assignment = {name: self._original[name].value for name in reset if self._original[name].persisted}
         self._touched |= set(assignment)
-        self.server.change({**kept, **assignment}, [name for name in reset if name not in kept])
+        found_with = {name: self._original[name].value for name in reset if name not in kept}
+        self.server.change({**kept, **assignment}, found_with)
 
         def read(session: Session) -> Started:
             settings = session.settings()

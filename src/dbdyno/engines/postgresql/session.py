@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, LiteralString
 
 import psycopg
@@ -186,7 +186,7 @@ class PostgreSQLSession:
 
         return units.agrees(setting, value)
 
-    def apply(self, assignment: Assignment, *, reset: Sequence[str] = ()) -> list[str]:
+    def apply(self, assignment: Assignment, *, reset: Sequence[str] | Mapping[str, str] = ()) -> list[str]:
         from dbdyno.engines.postgresql import units
 
         before = self._altered([*assignment, *reset])

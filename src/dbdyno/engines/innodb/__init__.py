@@ -1,0 +1,1 @@
+"""InnoDB, in MariaDB, MySQL and Percona Server."""

@@ -1,0 +1,1 @@
+"""MyRocks: RocksDB as a storage engine of MariaDB and Percona Server."""
