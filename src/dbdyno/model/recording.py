@@ -225,8 +225,9 @@ class MemoryRecording:
 
     def names(self) -> list[str]:
         """All series and words, as `add` takes them."""
-        found = [*self._series.items(), *self._texts.items()]
-        return sorted({_name(probe, column, key) for (probe, column), keys in found for key in keys})
+        numbers = {_name(*where, key) for where, keys in self._series.items() for key in keys}
+        words = {_name(*where, key) for where, keys in self._texts.items() for key in keys}
+        return sorted(numbers | words)
 
     def series(self, probe: str, column: str, key: str | None = None) -> Series:
         found = self._series.get((probe, column), {})

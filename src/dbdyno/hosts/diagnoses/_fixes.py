@@ -21,11 +21,3 @@ def sysctl(facts: Facts, key: str, value: int | str) -> Fix:
         undo=f"sysctl -w {key}={before}" if before else "",
         fact="host." + key.rpartition(".")[2],
     )
-
-
-def gib(value: float) -> str:
-    """Bytes for people."""
-    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if abs(value) >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value:.0f} B"

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dbdyno.hosts.diagnoses._fixes import gib, sysctl
+from dbdyno.hosts.diagnoses._fixes import sysctl
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.recording import Recording, Stall
+from dbdyno.model.units import bytes_text
 
 _LOOK_BACK_S = 300.0
 _LIMIT_BYTES = 512 << 20
@@ -49,9 +50,9 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     heavy = dirty_bytes > 0.01 * total_bytes
     end_s = float(began.t_s[-1])
     return Finding(
-        says=f"Swap-out began at {start_s:.0f} s, after the page cache had grown by {gib(grown_bytes)} and free memory "
-        f"had fallen to {gib(free.last())}.",
-        why=f"{gib(dirty_bytes)} were dirty: the write cache may grow to a share of all {gib(total_bytes)}.",
+        says=f"Swap-out began at {start_s:.0f} s, after the page cache had grown by {bytes_text(grown_bytes)} and free "
+        f"memory had fallen to {bytes_text(free.last())}.",
+        why=f"{bytes_text(dirty_bytes)} were dirty: the write cache may grow to a share of {bytes_text(total_bytes)}.",
         severity=Severity.WARNING,
         evidence={
             "swapped_out_bytes": swapped.total(),

@@ -1,0 +1,54 @@
+"""What busy clients waited for, as shares of their time."""
+
+from __future__ import annotations
+
+from dbdyno.model.facts import MissingFact
+from dbdyno.model.recording import Recording, Series, Stall
+
+LOG_SYNC = ("IO/WALSync", "IO/WalSync", "IO/WALWrite", "IO/WalWrite", "LWLock/WALWriteLock", "LWLock/WALWrite")
+"""Waits for the log to be on disk: one process writes and syncs, the others wait for its lock."""
+DATA_READ = ("IO/DataFileRead",)
+DATA_WRITE = ("IO/DataFileWrite", "IO/DataFileFlush", "IO/DataFileExtend", "IO/DataFileSync")
+ROW_LOCK = ("Lock/transactionid", "Lock/tuple")
+TABLE_LOCK = ("Lock/relation",)
+SPILL = ("IO/BufFileRead", "IO/BufFileWrite", "IO/BuffileRead", "IO/BuffileWrite", "IO/BufFileTruncate")
+REPLICA = ("IPC/SyncRep",)
+
+
+def clients(recording: Recording, stall: Stall | None, *wanted: str) -> float:
+    """Mean number of busy clients that waited for one of `wanted` (`class/event`, or `class/` for all of a class); all
+    busy clients when none is given. In the stall, or in the whole record."""
+    total = 0.0
+    for key in recording.keys("waits") if wanted else [None]:
+        if key is None or any(key == one or (one.endswith("/") and key.startswith(one)) for one in wanted):
+            total += _inside(recording.series("waits", "count", key), stall).mean()
+    if wanted:
+        # That the question was answered at all is what makes an absent wait mean "nobody".
+        _inside(recording.series("waits", "count"), stall).mean()
+    return total
+
+
+def share(recording: Recording, stall: Stall | None, *wanted: str) -> float:
+    """Share of the busy clients' time, 0 to 1; 0 when nobody was busy."""
+    busy = clients(recording, stall)
+    return clients(recording, stall, *wanted) / busy if busy > 0 else 0.0
+
+
+def series_of(recording: Recording, *wanted: str) -> tuple[str, ...]:
+    """Names of the series that show these waits in this record."""
+    return tuple(f"waits.count/{key}" for key in recording.keys("waits") if key in wanted)
+
+
+def usual_share(recording: Recording, *wanted: str) -> float:
+    """Share outside of all stalls; 0 when that is not known."""
+    try:
+        busy = recording.series("waits", "count").outside(recording.stalls).mean()
+        found = [recording.series("waits", "count", key) for key in recording.keys("waits") if key in wanted]
+        part = sum(one.outside(recording.stalls).mean() for one in found)
+    except MissingFact:
+        return 0.0
+    return part / busy if busy > 0 else 0.0
+
+
+def _inside(series: Series, stall: Stall | None) -> Series:
+    return series if stall is None else series.during(stall)
