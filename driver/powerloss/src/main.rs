@@ -1,0 +1,192 @@
+//! `dyno-powerloss`: the disk that forgets (docs/reference/powerloss.md). Only this file makes the real clock.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use dyno_powerloss::arguments::Arguments;
+use dyno_powerloss::classify::Classifier;
+use dyno_powerloss::control::{self, Handler};
+use dyno_powerloss::fault::Fault;
+use dyno_powerloss::image_fs::ImageFs;
+use dyno_powerloss::images::Presenter;
+use dyno_powerloss::plan::Planner;
+use dyno_powerloss::replay::Recording;
+use dyno_powerloss::session::{self, Access, Stop};
+use dyno_powerloss::state::{Kind, State};
+use dyno_powerloss::store::Store;
+use serde_json::{Value, json};
+
+const USAGE: &str = "\
+usage: dyno-powerloss serve --store DIR --mount DIR --size BYTES [--fault FAULT] [--log-max BYTES]
+       dyno-powerloss plan --store DIR --seed NUMBER --states NUMBER [--kinds flush,prefix,...]
+       dyno-powerloss present --store DIR --mount DIR [--state JSON]
+(docs/reference/powerloss.md)
+";
+/// Room that the log leaves on its disk.
+const LEAVE_FREE_BYTES: u64 = 256 << 20;
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let verb = words.next().unwrap_or_default();
+    let result = match verb.as_str() {
+        "serve" => serve(words),
+        "plan" => plan(words),
+        "present" => present(words),
+        _ => {
+            let _ = io::stderr().write_all(USAGE.as_bytes());
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "dyno-powerloss {verb}: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills a structure of ours; this clock is always there.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+fn serve(words: impl Iterator<Item = String>) -> Result<(), String> {
+    let arguments = Arguments::parse(words, &["store", "mount", "size", "fault", "log-max"])?;
+    let folder = PathBuf::from(arguments.required("store")?);
+    let limit = match arguments.number("log-max")? {
+        Some(limit) => limit,
+        None => free_bytes(&folder).map_err(text)?.saturating_sub(LEAVE_FREE_BYTES),
+    };
+    let store = Store::create(&folder, arguments.required_number("size")?, limit, monotonic_ns).map_err(text)?;
+    if let Some(fault) = arguments.text("fault") {
+        store.set_fault(Fault::parse(fault)?);
+    }
+    let store = Arc::new(store);
+    let stop = Stop::default();
+    let handler = record_handler(store.clone(), stop.clone());
+    session::declare_io_flusher();
+    let point = PathBuf::from(arguments.required("mount")?);
+    session::serve(
+        ImageFs::new(store),
+        &point,
+        "dyno-powerloss",
+        Access::Owner,
+        &stop,
+        || control::listen(&folder, "control.sock", handler),
+    )
+    .map_err(text)
+}
+
+fn record_handler(store: Arc<Store>, stop: Stop) -> Arc<Handler> {
+    Arc::new(move |verb, question| match verb {
+        "status" => serde_json::to_value(store.status()).map_err(text),
+        "base" => store.base().map(|seq| json!({"base_seq": seq})).map_err(|number| {
+            let refused = store.status().error;
+            format!("{}; {refused}", io::Error::from_raw_os_error(number))
+        }),
+        "cut" => {
+            store.cut();
+            Ok(json!({}))
+        }
+        "fault" => {
+            store.set_fault(Fault::parse(question["fault"].as_str().unwrap_or_default())?);
+            Ok(json!({}))
+        }
+        "stop" => {
+            stop.set();
+            Ok(json!({}))
+        }
+        other => Err(format!(
+            "there is no `{other}`; there are status, base, cut, fault, stop"
+        )),
+    })
+}
+
+fn plan(words: impl Iterator<Item = String>) -> Result<(), String> {
+    let arguments = Arguments::parse(words, &["store", "seed", "states", "kinds"])?;
+    let folder = PathBuf::from(arguments.required("store")?);
+    let kinds = match arguments.text("kinds") {
+        Some(names) => names.split(',').map(Kind::parse).collect::<Result<Vec<_>, _>>()?,
+        None => Kind::ALL.to_vec(),
+    };
+    let recording = Recording::open(&folder).map_err(text)?;
+    let mut classifier = Classifier::of_store(&folder).map_err(|error| format!("hints.json: {error}"))?;
+    let seed = arguments.required_number("seed")?;
+    let planner = Planner::new(&recording, &mut classifier, &kinds, seed).map_err(text)?;
+    let states = planner
+        .states(arguments.required_number("states")? as usize)
+        .map_err(text)?;
+    let mut lines = String::new();
+    for state in states {
+        lines += &serde_json::to_string(&state).map_err(text)?;
+        lines.push('\n');
+    }
+    io::stdout().write_all(lines.as_bytes()).map_err(text)
+}
+
+fn present(words: impl Iterator<Item = String>) -> Result<(), String> {
+    let arguments = Arguments::parse(words, &["store", "mount", "state"])?;
+    let folder = PathBuf::from(arguments.required("store")?);
+    let presenter = Arc::new(Presenter::open(&folder).map_err(text)?);
+    if let Some(state) = arguments.text("state") {
+        let state: State = serde_json::from_str(state).map_err(|error| format!("--state: {error}"))?;
+        presenter.present(&state).map_err(text)?;
+    }
+    let stop = Stop::default();
+    let handler = present_handler(presenter.clone(), stop.clone());
+    session::declare_io_flusher();
+    let point = PathBuf::from(arguments.required("mount")?);
+    session::serve(
+        ImageFs::new(presenter),
+        &point,
+        "dyno-powerloss",
+        Access::Owner,
+        &stop,
+        || control::listen(&folder, "present.sock", handler),
+    )
+    .map_err(text)
+}
+
+fn present_handler(presenter: Arc<Presenter>, stop: Stop) -> Arc<Handler> {
+    Arc::new(move |verb, question: &Value| match verb {
+        "status" => Ok(json!({"images": presenter.count()})),
+        "present" => {
+            let state: State = serde_json::from_value(question["state"].clone()).map_err(text)?;
+            presenter
+                .present(&state)
+                .map(|file| json!({"file": file}))
+                .map_err(text)
+        }
+        "drop" => {
+            presenter
+                .drop_image(question["file"].as_str().unwrap_or_default())
+                .map_err(text)?;
+            Ok(json!({}))
+        }
+        "stop" => {
+            stop.set();
+            Ok(json!({}))
+        }
+        other => Err(format!("there is no `{other}`; there are status, present, drop, stop")),
+    })
+}
+
+fn free_bytes(folder: &Path) -> io::Result<u64> {
+    let path = std::ffi::CString::new(folder.as_os_str().as_encoded_bytes())?;
+    // SAFETY: a plain structure that statvfs fills.
+    let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are ours.
+    match unsafe { libc::statvfs(path.as_ptr(), &mut found) } {
+        0 => Ok(found.f_bavail * found.f_frsize),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
