@@ -2,8 +2,10 @@
 
 use dyno_core::workload::{OptionSpec, Workload};
 
+mod heavy_update;
 mod ledger;
 mod oltp;
+mod secondary_scan;
 mod tpcb;
 mod tpcc;
 
@@ -45,6 +47,13 @@ macro_rules! registry {
 }
 
 registry![
+    (
+        "heavy_update",
+        "stress",
+        heavy_update::HeavyUpdate,
+        heavy_update::OPTIONS,
+        "small writes on a hot history table, as db_STRESS makes them"
+    ),
     (
         "ledger",
         "ledger",
@@ -107,6 +116,13 @@ registry![
         oltp::Delete,
         oltp::OPTIONS,
         "sysbench: delete by key"
+    ),
+    (
+        "secondary_scan",
+        "trades",
+        secondary_scan::SecondaryScan,
+        secondary_scan::OPTIONS,
+        "brokerage: range scans by secondary index beside few writes, TPC-E-like"
     ),
     (
         "tpcb",
