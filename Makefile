@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-DRIVER := target/release/dyno-driver
+DRIVER := target/release/dyno-driver target/release/dyno-powerloss
 # Runs as this user keep their caches apart from the checkout's; tests never write bytecode into the tree.
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -51,7 +51,7 @@ bench: setup
 	@tools/need --all sysbench=sysbench /usr/lib/postgresql/15/bin/pgbench=postgresql-15
 	$(BIN)/python benchmarks/driver.py
 
-## wheel: build a wheel that carries the driver
+## wheel: build a wheel that carries the driver and the disk that forgets
 wheel: setup
 	@mkdir -p src/dbdyno/_bin && cp $(DRIVER) src/dbdyno/_bin/
 	.tools/bin/uv build --wheel --quiet --out-dir dist && ls dist
