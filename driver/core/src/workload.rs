@@ -75,6 +75,10 @@ pub trait Workload: Sized {
     /// Names of the transaction types; `Input`s refer to them by index.
     fn transaction_types(&self) -> &[&'static str];
     fn statements(&self) -> Vec<Statement>;
+    /// SQL that each connection runs once, before its first transaction.
+    fn session(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     fn client(&self, connection: u32, connections: u32) -> Self::Client;
     /// Draws the next transaction.

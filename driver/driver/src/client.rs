@@ -41,6 +41,8 @@ pub struct Slot<W: Workload, C> {
 pub struct Connector<'a> {
     pub plan: &'a Plan,
     pub statements: Rc<[Statement]>,
+    /// What each connection runs once, before its first transaction.
+    pub session: Rc<[String]>,
     pub executor: Rc<Executor>,
     pub stop: &'a Arc<Stop>,
 }
@@ -48,7 +50,14 @@ pub struct Connector<'a> {
 impl Connector<'_> {
     pub async fn connect<C: Wire>(&self) -> Result<C, ConnectError> {
         let executor = &self.executor;
-        let attempt = C::connect(&self.plan.target, self.statements.clone(), executor.clone());
+        let attempt = async {
+            let mut wire = C::connect(&self.plan.target, self.statements.clone(), executor.clone()).await?;
+            for sql in self.session.iter() {
+                wire.simple(sql).await.map_err(refused_setting)?;
+            }
+            wire.take_statement_counts();
+            Ok(wire)
+        };
         executor
             .within(executor.now_ns() + CONNECT_NS_MAX, attempt)
             .await
@@ -78,6 +87,25 @@ impl Connector<'_> {
         self.executor
             .sleep_until(self.executor.now_ns() + wait_ns, || self.stop.is_raised())
             .await;
+    }
+}
+
+/// A connection that cannot be set up as the workload needs it.
+fn refused_setting(failure: Failure) -> ConnectError {
+    let (error, transient) = match failure {
+        Failure::Lost(message) => {
+            let error = ServerError {
+                message,
+                ..Default::default()
+            };
+            (error, true)
+        }
+        Failure::Retry(error) | Failure::Fatal(error) => (error, false),
+    };
+    ConnectError {
+        class: "sql",
+        error,
+        transient,
     }
 }
 

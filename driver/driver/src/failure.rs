@@ -52,6 +52,16 @@ pub fn connect(error: &ConnectError) -> ErrorEvent {
     }
 }
 
+/// A connection that could not be opened when the plan's `threads` were to be.
+pub fn first_connect(error: &ConnectError, threads: u32) -> ErrorEvent {
+    let mut event = connect(error);
+    if error_class(&error.error.code) == "too_many_connections" {
+        event.message = format!("the server has no room for {threads} connections: {}", event.message);
+        event.hint = format!("Raise the server's limit of connections above {threads}, or ask for fewer threads.");
+    }
+    event
+}
+
 /// Any failure of a session.
 pub fn session(failure: &Failure) -> ErrorEvent {
     match failure {

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dyno_core::event::{ErrorEvent, Event, Progress};
+use dyno_core::session::Failure;
 use dyno_core::workload::{LoadTask, Schema, Settings, Workload};
 use dyno_wire::Wire;
 use dyno_workloads::Entry;
@@ -104,6 +105,7 @@ async fn begin<W: Workload, C: Wire>(
 ) -> Result<Begun, ErrorEvent> {
     let options = dataset_options::<W>(&shared.settings);
     let scale = shared.settings.scale;
+    refuse_unwritable(wire).await?;
     let mut markers = Markers { wire, entry };
     if let Some(marker) = markers.read().await? {
         let difference = difference(&marker, scale, &options);
@@ -115,7 +117,13 @@ async fn begin<W: Workload, C: Wire>(
                 drop_tables::<W, C>(&mut markers, &old).await?;
             }
             None if marker.loaded => return Ok(Begun::Loaded),
-            None => return Ok(Begun::Missing(markers.tasks().await?.into_iter().collect())),
+            None => {
+                let done = markers.tasks().await?.into_iter().collect();
+                if !C::TRANSACTIONAL_DDL {
+                    create(&mut markers, schema).await?;
+                }
+                return Ok(Begun::Missing(done));
+            }
             Some(difference) => {
                 let state = if marker.loaded {
                     "is loaded"
@@ -138,9 +146,32 @@ async fn begin<W: Workload, C: Wire>(
     let session = |failure| failure::session(&failure);
     markers.wire.begin().await.map_err(session)?;
     markers.insert(scale, &options).await?;
-    markers.wire.simple(&schema.create).await.map_err(session)?;
+    create(&mut markers, schema).await?;
     markers.wire.commit().await.map_err(session)?;
     Ok(Begun::Missing(HashSet::new()))
+}
+
+/// Creates the tables. Where that cannot be part of a transaction, the marker is written first, and what an interrupted
+/// load created already stays (the dialect's SQL says IF NOT EXISTS).
+async fn create<C: Wire>(markers: &mut Markers<'_, C>, schema: &Schema) -> Result<(), ErrorEvent> {
+    let created = markers.wire.simple(&schema.create).await;
+    created.map(|_| ()).map_err(|failure| failure::session(&failure))
+}
+
+/// A read-only server or a replica is refused before anything is written.
+pub async fn refuse_unwritable<C: Wire>(wire: &mut C) -> Result<(), ErrorEvent> {
+    match wire
+        .writes_refused()
+        .await
+        .map_err(|failure| failure::session(&failure))?
+    {
+        None => Ok(()),
+        Some(reason) => Err(failure::own(
+            "schema",
+            format!("nothing is written here: {reason}"),
+            "Name the primary server, or one that accepts writes.",
+        )),
+    }
 }
 
 /// Tables of the workload's names without a marker are somebody else's.
@@ -195,7 +226,11 @@ async fn finish<C: Wire>(wire: &mut C, entry: &Entry, name: &str, sql: &str) -> 
         if whole {
             wire.begin().await?;
         }
-        wire.simple(sql).await?;
+        match wire.simple(sql).await {
+            // The load was interrupted between this step and its line.
+            Err(Failure::Fatal(error)) if C::was_done_before(&error.code) => {}
+            result => drop(result?),
+        }
         wire.simple(&task_line(entry, name)).await?;
         if whole { wire.commit().await } else { Ok(()) }
     };
@@ -272,6 +307,7 @@ fn load_thread<W: Workload, C: Wire>(
     let connector = Connector {
         plan,
         statements: Vec::new().into(),
+        session: Vec::new().into(),
         executor: executor.clone(),
         stop,
     };

@@ -26,14 +26,15 @@ fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Options that shape the dataset.
+/// Options that shape the dataset. An empty one leaves the choice to the dialect, and is not written down: datasets that
+/// were loaded before the option was there stay what they are.
 pub fn dataset_options<W: Workload>(settings: &Settings) -> BTreeMap<String, String> {
     let names = W::dataset_options();
     let shapes = |name: &str| names.is_none_or(|names| names.contains(&name));
     settings
         .options
         .iter()
-        .filter(|(name, _)| shapes(name))
+        .filter(|(name, value)| shapes(name) && !value.is_empty())
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
 }

@@ -11,7 +11,7 @@ use dyno_workloads::Entry;
 use crate::client::Connector;
 use crate::executor::Executor;
 use crate::failure;
-use crate::load::drop_tables;
+use crate::load::{drop_tables, refuse_unwritable};
 use crate::marker::Markers;
 use crate::output::Output;
 use crate::stop::Stop;
@@ -43,6 +43,7 @@ impl<'a> Single<'a> {
         let connector = Connector {
             plan: &self.shared.plan,
             statements: Vec::new().into(),
+            session: Vec::new().into(),
             executor: self.executor.clone(),
             stop: &self.shared.stop,
         };
@@ -134,6 +135,7 @@ pub fn cleanup<W: Workload, C: Wire>(
         return Ok(());
     };
     let dropped = single.wait(async {
+        refuse_unwritable(&mut wire).await?;
         let mut markers = Markers { wire: &mut wire, entry };
         let Some(marker) = markers.read().await? else {
             return Ok(false);

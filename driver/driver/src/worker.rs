@@ -99,6 +99,7 @@ impl Worker<'_> {
         let connector = Connector {
             plan,
             statements: workload.statements().into(),
+            session: workload.session().into(),
             executor: Rc::new(executor),
             stop,
         };
@@ -309,7 +310,10 @@ async fn connect_slot<W: Workload, C: Wire>(
     match connector.connect().await {
         Ok(wire) => slot.wire = Some(wire),
         Err(error) => {
-            first_error.borrow_mut().get_or_insert_with(|| failure::connect(&error));
+            let threads = connector.plan.threads;
+            first_error
+                .borrow_mut()
+                .get_or_insert_with(|| failure::first_connect(&error, threads));
         }
     }
 }

@@ -7,8 +7,11 @@ use std::rc::Rc;
 use dyno_core::plan::Target;
 use dyno_core::session::{Failure, ServerError, Session, Statement};
 
+mod input;
+mod mysql;
 pub mod null;
 mod postgresql;
+mod rows;
 mod socket;
 
 /// What a connection asks of the executor that polls it. A connection is driven by one task.
@@ -43,6 +46,9 @@ pub struct ConnectError {
 /// A connection as the driver uses it: a session, and what is needed around its transactions.
 #[allow(async_fn_in_trait)] // The executor is single-threaded: futures need not be Send.
 pub trait Wire: Session + Sized {
+    /// What creates tables can be rolled back together with the rest of a transaction.
+    const TRANSACTIONAL_DDL: bool = true;
+
     /// Opens a connection and prepares `statements`.
     async fn connect(
         target: &Target,
@@ -65,6 +71,12 @@ pub trait Wire: Session + Sized {
     fn columns(&self) -> usize;
     /// The server can run this statement inside a transaction.
     fn runs_in_transaction(sql: &str) -> bool;
+    /// An error of this code says that a step of a schema (an index, say) was done before.
+    fn was_done_before(_code: &str) -> bool {
+        false
+    }
+    /// Why nothing should be written to this server (read-only, a replica), as far as the user may know.
+    async fn writes_refused(&mut self) -> Result<Option<String>, Failure>;
     /// Says goodbye. The connection is closed when it is dropped.
     fn close(&mut self);
 }
@@ -82,15 +94,22 @@ pub struct Dialect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
     Postgresql,
+    Mysql,
 }
 
 /// All dialects that a plan can name.
-pub const DIALECTS: [Dialect; 2] = [
+pub const DIALECTS: [Dialect; 3] = [
     Dialect {
         name: "postgresql",
         port: postgresql::PORT,
         inside: false,
         protocol: Protocol::Postgresql,
+    },
+    Dialect {
+        name: "mysql",
+        port: mysql::PORT,
+        inside: false,
+        protocol: Protocol::Mysql,
     },
     Dialect {
         name: "null",
@@ -121,12 +140,17 @@ pub trait WireVisitor {
 pub fn with<V: WireVisitor>(dialect: Dialect, visitor: V) -> V::Output {
     match dialect.protocol {
         Protocol::Postgresql => visitor.visit::<postgresql::Connection>(),
+        Protocol::Mysql => visitor.visit::<mysql::Connection>(),
     }
 }
 
-/// Class of a server's error code, for counts and `error` events: `serialization`, `deadlock`,
-/// `duplicate_key`, `lost`, `auth`, `disk_full` or `sql`.
+/// Class of a server's error code, for counts and `error` events: `serialization`, `deadlock`, `lock_wait`,
+/// `duplicate_key`, `lost`, `auth`, `disk_full`, `too_many_connections` or `sql`.
 pub fn error_class(code: &str) -> &'static str {
-    // Codes of the protocols do not overlap, so that one function serves all.
-    postgresql::error_class(code)
+    // Codes of the protocols do not overlap, so that one function serves all: an SQLSTATE has five characters.
+    if code.len() == 5 {
+        postgresql::error_class(code)
+    } else {
+        mysql::error_class(code)
+    }
 }

@@ -9,6 +9,9 @@ use std::task::Poll;
 
 use crate::Runtime;
 
+/// How long a Unix socket waits for a place in the server's queue of connections.
+const QUEUE_WAIT_S: libc::time_t = 5;
+
 /// A connected socket.
 pub struct Socket {
     fd: OwnedFd,
@@ -53,10 +56,17 @@ impl Socket {
             *to = *from as libc::c_char;
         }
         let length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + path.len() + usize::from(path[0] != 0);
-        // SAFETY: the address lives through the call and `length` lies within it.
-        let result = unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), length as libc::socklen_t) };
-        if result != 0 {
-            return Err(io::Error::last_os_error());
+        let connect =
+            // SAFETY: the address lives through the call and `length` lies within it.
+            || checked(unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), length as libc::socklen_t) });
+        match connect() {
+            // The server's queue is full for the moment: only a blocking socket can wait for a place in it.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                set_blocking(&fd, QUEUE_WAIT_S)?;
+                connect()?;
+                set_blocking(&fd, 0)?;
+            }
+            result => result?,
         }
         Socket {
             fd,
@@ -260,6 +270,34 @@ fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> libc::c_long {
             std::ptr::null_mut::<libc::sockaddr>(),
             std::ptr::null_mut::<libc::socklen_t>(),
         )
+    }
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Makes a socket wait up to so many seconds when it connects; 0 makes it nonblocking again.
+fn set_blocking(fd: &OwnedFd, seconds: libc::time_t) -> io::Result<()> {
+    let wait = libc::timeval {
+        tv_sec: seconds,
+        tv_usec: 0,
+    };
+    let flags = if seconds == 0 { libc::O_NONBLOCK } else { 0 };
+    // SAFETY: the option's value lives through the call and the size is its own.
+    unsafe {
+        checked(libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_SNDTIMEO,
+            (&raw const wait).cast(),
+            size_of_val(&wait) as libc::socklen_t,
+        ))?;
+        checked(libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags))
     }
 }
 

@@ -1,6 +1,8 @@
 //! SQL of the workloads by dialect: `schema/<dialect>.sql` in a workload's folder, cut into sections by lines
 //! `-- section: <name>`. Placeholders are `{name}`.
 
+use dyno_core::workload::{OptionSpec, Settings};
+
 include!(concat!(env!("OUT_DIR"), "/schemas.rs"));
 
 /// The server inside the driver parses no SQL, so that any dialect does.
@@ -46,6 +48,40 @@ impl SqlFile {
             .filter(|statement| !statement.is_empty())
             .map(String::from)
             .collect()
+    }
+}
+
+/// An option of every workload with a dataset.
+pub const STORAGE_ENGINE: OptionSpec = OptionSpec {
+    name: "storage_engine",
+    default: "",
+    help: "storage engine of the tables, where the server has several; empty: the one that the peers use",
+};
+
+impl SqlFile {
+    /// The storage engine that the settings ask for, or the dialect's usual one (section `storage_engine`); empty where
+    /// the dialect has no choice. Refuses what is no name, and a choice where there is none.
+    pub fn storage_engine(self, settings: &Settings) -> Result<String, String> {
+        let asked = settings.options.get(STORAGE_ENGINE.name).map_or("", String::as_str);
+        let usual = self.section("storage_engine", &[]).pop();
+        let is_name = asked
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        match usual {
+            _ if !is_name => Err(format!("option storage_engine: a name is needed, got {asked:?}")),
+            Some(usual) if asked.is_empty() => Ok(usual),
+            Some(_) => Ok(asked.to_string()),
+            None if asked.is_empty() => Ok(String::new()),
+            None => Err(format!(
+                "option storage_engine: the dialect {:?} has no choice of storage engines, got {asked:?}",
+                settings.dialect
+            )),
+        }
+    }
+
+    /// What each connection runs once for tables of this storage engine (section `session <engine>` in lower case).
+    pub fn session(self, storage_engine: &str) -> Vec<String> {
+        self.section(&format!("session {}", storage_engine.to_ascii_lowercase()), &[])
     }
 }
 

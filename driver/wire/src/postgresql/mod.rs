@@ -11,28 +11,24 @@ use std::rc::Rc;
 use dyno_core::plan::Target;
 use dyno_core::session::{Failure, ServerError, Session, Statement, StatementId, StatementKind, Value};
 
+use crate::input::Input;
+use crate::rows::Rows;
 use crate::socket::Socket;
 use crate::{ConnectError, Runtime, Wire};
 use message::{Prepared, message, server_error, tag_kind, tag_rows, text};
 
 /// The port that servers listen on by default.
 pub const PORT: u16 = 5432;
-/// Bytes asked for in one receive. A server sends in pieces of 8 KiB.
-const RECEIVE_BYTES: usize = 32 * 1024;
 /// COPY data is sent in messages of about this size.
 const COPY_BYTES: usize = 64 * 1024;
 /// Longest message that we accept: anything longer is not this protocol.
 const MESSAGE_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// The longest piece of a message kept aside while a bigger one is read.
-const BUFFER_BYTES_KEPT: usize = 1024 * 1024;
 
 /// One connection.
 pub struct Connection {
     socket: Socket,
     out: Vec<u8>,
-    input: Vec<u8>,
-    start: usize,
-    end: usize,
+    input: Input,
     /// Bytes of a skipped row that have not arrived yet.
     skip: usize,
     statements: Vec<Prepared>,
@@ -43,50 +39,22 @@ pub struct Connection {
     status: u8,
 }
 
-/// Rows kept by `query` and `simple`.
-#[derive(Default)]
-struct Rows {
-    bytes: Vec<u8>,
-    /// Start and end of each cell in `bytes`; start > end for NULL.
-    cells: Vec<(u32, u32)>,
-    columns: usize,
-    count: usize,
-}
-
-impl Rows {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.cells.clear();
-        self.columns = 0;
-        self.count = 0;
-    }
-
-    fn push(&mut self, body: &[u8]) -> Option<()> {
-        self.columns = u16::from_be_bytes(*body.first_chunk()?) as usize;
-        let mut at = 2;
-        for _ in 0..self.columns {
-            let length = i32::from_be_bytes(*body.get(at..)?.first_chunk()?);
-            at += 4;
-            let start = self.bytes.len() as u32;
-            if length < 0 {
-                self.cells.push((1, 0));
-            } else {
-                self.bytes.extend_from_slice(body.get(at..at + length as usize)?);
-                at += length as usize;
-                self.cells.push((start, self.bytes.len() as u32));
-            }
+/// Keeps one DataRow; `None` when it is shorter than it says.
+fn keep_row(rows: &mut Rows, body: &[u8]) -> Option<()> {
+    let columns = u16::from_be_bytes(*body.first_chunk()?) as usize;
+    let mut at = 2;
+    for _ in 0..columns {
+        let length = i32::from_be_bytes(*body.get(at..)?.first_chunk()?);
+        at += 4;
+        if length < 0 {
+            rows.null();
+        } else {
+            rows.text(body.get(at..at + length as usize)?);
+            at += length as usize;
         }
-        self.count += 1;
-        Some(())
     }
-
-    fn cell(&self, row: usize, column: usize) -> Option<&str> {
-        if row >= self.count || column >= self.columns {
-            return None;
-        }
-        let (start, end) = *self.cells.get(row * self.columns + column)?;
-        std::str::from_utf8(self.bytes.get(start as usize..end as usize)?).ok()
-    }
+    rows.end(columns);
+    Some(())
 }
 
 /// Class of an SQLSTATE (manual, "PostgreSQL Error Codes").
@@ -96,6 +64,7 @@ pub fn error_class(code: &str) -> &'static str {
         "40P01" => "deadlock",
         "23505" => "duplicate_key",
         "53100" => "disk_full",
+        "53300" => "too_many_connections",
         "57P01" | "57P02" | "57P03" => "lost",
         _ if code.starts_with("08") => "lost",
         _ if code.starts_with("28") => "auth",
@@ -112,7 +81,10 @@ fn failure(error: ServerError) -> Failure {
 }
 
 fn lost(error: &io::Error) -> Failure {
-    Failure::Lost(format!("the connection broke: {error}"))
+    Failure::Lost(match error.kind() {
+        io::ErrorKind::UnexpectedEof => error.to_string(),
+        _ => format!("the connection broke: {error}"),
+    })
 }
 
 fn garbage(what: &str) -> Failure {
@@ -147,11 +119,11 @@ impl Connection {
     fn next_message(&mut self, keep: bool) -> Result<Option<Received>, Failure> {
         loop {
             if self.skip > 0 {
-                let step = self.skip.min(self.end - self.start);
-                self.start += step;
+                let step = self.skip.min(self.input.unread().len());
+                self.input.take(step);
                 self.skip -= step;
             }
-            let Some(header) = self.input[self.start..self.end].first_chunk::<5>() else {
+            let Some(header) = self.input.unread().first_chunk::<5>() else {
                 return Ok(None);
             };
             let tag = header[0];
@@ -164,15 +136,14 @@ impl Connection {
                 self.skip = whole;
                 continue;
             }
-            if self.end - self.start < whole {
+            if self.input.unread().len() < whole {
                 return Ok(None);
             }
-            let start = self.start + 5;
-            self.start += whole;
+            let start = self.input.take(whole);
             return Ok(Some(Received {
                 tag,
-                start,
-                end: self.start,
+                start: start + 5,
+                end: start + whole,
             }));
         }
     }
@@ -180,31 +151,7 @@ impl Connection {
     /// Waits for more input.
     #[inline]
     async fn fill(&mut self) -> Result<(), Failure> {
-        if self.start == self.end {
-            self.start = 0;
-            self.end = 0;
-            if self.input.len() > BUFFER_BYTES_KEPT {
-                self.input.truncate(RECEIVE_BYTES);
-                self.input.shrink_to_fit();
-            }
-        } else if self.end == self.input.len() || self.start > RECEIVE_BYTES / 2 {
-            self.input.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-            if self.input.len() - self.end < RECEIVE_BYTES / 2 {
-                self.input.resize(self.input.len() * 2, 0);
-            }
-        }
-        let received = self
-            .socket
-            .receive(&mut self.input[self.end..])
-            .await
-            .map_err(|error| lost(&error))?;
-        if received == 0 {
-            return Err(Failure::Lost("the server closed the connection".into()));
-        }
-        self.end += received;
-        Ok(())
+        self.input.fill(&mut self.socket).await.map_err(|error| lost(&error))
     }
 
     /// The next message, waiting for it.
@@ -218,7 +165,7 @@ impl Connection {
     }
 
     fn body(&self, received: &Received) -> &[u8] {
-        &self.input[received.start..received.end]
+        self.input.taken(received.start, received.end)
     }
 
     /// Reads until the server is ready for the next query.
@@ -234,7 +181,7 @@ impl Connection {
                 match received.tag {
                     b'2' => {}
                     b'C' => {
-                        let tag = &self.input[received.start..received.end];
+                        let tag = self.input.taken(received.start, received.end);
                         completion = Completion {
                             rows: tag_rows(tag),
                             kind: tag_kind(tag),
@@ -245,10 +192,8 @@ impl Connection {
                         return failed.map_or(Ok(completion), Err);
                     }
                     b'D' => {
-                        let body = &self.input[received.start..received.end];
-                        self.rows
-                            .push(body)
-                            .ok_or_else(|| garbage("a row shorter than its columns"))?;
+                        let body = self.input.taken(received.start, received.end);
+                        keep_row(&mut self.rows, body).ok_or_else(|| garbage("a row shorter than its columns"))?;
                     }
                     b'T' => self.rows.clear(),
                     b'E' => failed = self.failed(failed, &received)?,
@@ -443,6 +388,12 @@ impl Wire for Connection {
 
     fn runs_in_transaction(sql: &str) -> bool {
         !sql.trim_start().to_ascii_uppercase().starts_with("VACUUM")
+    }
+
+    async fn writes_refused(&mut self) -> Result<Option<String>, Failure> {
+        self.simple("SELECT pg_is_in_recovery()").await?;
+        let standby = self.cell(0, 0) == Some("t");
+        Ok(standby.then(|| "the server is a standby (pg_is_in_recovery() is true)".into()))
     }
 
     fn close(&mut self) {

@@ -6,9 +6,11 @@ use std::rc::Rc;
 use dyno_core::plan::Target;
 use dyno_core::session::{Failure, ServerError, Statement};
 
+use super::Connection;
 use super::auth::{Scram, md5_answer};
 use super::message::{Prepared, message, parse, server_error, sized, sync, text};
-use super::{Connection, RECEIVE_BYTES, Rows};
+use crate::input::Input;
+use crate::rows::Rows;
 use crate::socket::Socket;
 use crate::{ConnectError, Runtime};
 
@@ -92,9 +94,7 @@ pub async fn connect(
     let mut connection = Connection {
         socket: open(target, runtime).await?,
         out: Vec::with_capacity(1024),
-        input: vec![0; RECEIVE_BYTES],
-        start: 0,
-        end: 0,
+        input: Input::new(),
         skip: 0,
         statements: statements
             .iter()

@@ -1,5 +1,5 @@
 //! The sysbench OLTP family (sysbench 1.0.20, oltp_*.lua): the same tables, statements, order and defaults, under the
-//! same names. Options that concern other engines or layouts (`auto_inc`, `secondary`, storage engine) are not here:
+//! same names. Options that concern other layouts (`auto_inc`, `secondary`) are not here:
 //! keys come from the table's sequence, as sysbench's default has it.
 
 mod load;
@@ -42,6 +42,7 @@ pub type Delete = Oltp<DELETE_ONLY>;
 pub struct Oltp<const PARTS: u16> {
     options: Options,
     file: SqlFile,
+    storage_engine: String,
     seed: u64,
 }
 
@@ -305,6 +306,7 @@ impl<const PARTS: u16> Workload for Oltp<PARTS> {
         let file = SqlFile::find("oltp", &settings.dialect)?;
         Ok(Oltp {
             options: Options::parse(settings)?,
+            storage_engine: file.storage_engine(settings)?,
             file,
             seed: settings.seed,
         })
@@ -333,6 +335,10 @@ impl<const PARTS: u16> Workload for Oltp<PARTS> {
             }));
         }
         statements
+    }
+
+    fn session(&self) -> Vec<String> {
+        self.file.session(&self.storage_engine)
     }
 
     fn client(&self, connection: u32, _connections: u32) -> Client {
@@ -384,7 +390,11 @@ impl<const PARTS: u16> Workload for Oltp<PARTS> {
         let rows = self.options.table_size.to_string();
         let sections = |name: &str| -> Vec<String> {
             (1..=self.options.tables)
-                .flat_map(|n| self.file.section(name, &[("n", n.to_string()), ("rows", rows.clone())]))
+                .flat_map(|n| {
+                    let engine = self.storage_engine.clone();
+                    let values = [("n", n.to_string()), ("rows", rows.clone()), ("storage_engine", engine)];
+                    self.file.section(name, &values)
+                })
                 .collect()
         };
         Schema {

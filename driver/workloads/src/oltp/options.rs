@@ -3,7 +3,10 @@
 use dyno_core::distribution::{self, Keys};
 use dyno_core::workload::{OptionSpec, Settings};
 
-const COMMON: [OptionSpec; 13] = [
+use crate::schemas::STORAGE_ENGINE;
+
+const COMMON: [OptionSpec; 14] = [
+    STORAGE_ENGINE,
     OptionSpec {
         name: "tables",
         default: "1",
@@ -71,25 +74,27 @@ const COMMON: [OptionSpec; 13] = [
     },
 ];
 
-const fn all() -> [OptionSpec; 19] {
-    let mut all = [COMMON[0]; 19];
+const COUNT: usize = COMMON.len() + distribution::OPTIONS.len();
+
+const fn all() -> [OptionSpec; COUNT] {
+    let mut all = [COMMON[0]; COUNT];
     let mut index = 0;
-    while index < 19 {
-        all[index] = if index < 13 {
+    while index < COUNT {
+        all[index] = if index < COMMON.len() {
             COMMON[index]
         } else {
-            distribution::OPTIONS[index - 13]
+            distribution::OPTIONS[index - COMMON.len()]
         };
         index += 1;
     }
     all
 }
 
-const ALL: [OptionSpec; 19] = all();
+const ALL: [OptionSpec; COUNT] = all();
 /// Options of every workload of the family; each ignores what does not concern it, as sysbench does.
 pub const OPTIONS: &[OptionSpec] = &ALL;
 /// Options that shape the dataset.
-pub const DATASET: &[&str] = &["tables", "table_size"];
+pub const DATASET: &[&str] = &["tables", "table_size", STORAGE_ENGINE.name];
 
 const TABLES_MAX: u32 = 10_000;
 /// Keys are 32-bit integers, and inserts need room.

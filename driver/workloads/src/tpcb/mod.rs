@@ -5,19 +5,20 @@ use dyno_core::rng::Rng;
 use dyno_core::session::{Failure, Session, Statement, StatementKind, Type, Value};
 use dyno_core::workload::{Check, LoadTask, OptionSpec, Outcome, Schema, Settings, Workload};
 
-use crate::schemas::SqlFile;
+use crate::schemas::{STORAGE_ENGINE, SqlFile};
 
 const ACCOUNTS: u32 = 100_000;
 const TELLERS: u32 = 10;
 /// Above, account numbers would leave the 32-bit integers that pgbench uses for them.
 const SCALE_MAX: u32 = 20_000;
 
-pub const OPTIONS: &[OptionSpec] = &[];
+pub const OPTIONS: &[OptionSpec] = &[STORAGE_ENGINE];
 
 pub struct Tpcb {
     scale: u32,
     seed: u64,
     file: SqlFile,
+    storage_engine: String,
 }
 
 /// The values of one transaction.
@@ -62,7 +63,8 @@ const STATEMENTS: [(&str, usize, StatementKind); 7] = [
         4,
         StatementKind::Write,
     ),
-    ("END", 0, StatementKind::Other),
+    // pgbench says END, which only its own server knows; it means the same.
+    ("COMMIT", 0, StatementKind::Other),
 ];
 
 impl Workload for Tpcb {
@@ -80,6 +82,7 @@ impl Workload for Tpcb {
         Ok(Tpcb {
             scale: settings.scale,
             seed: settings.seed,
+            storage_engine: file.storage_engine(settings)?,
             file,
         })
     }
@@ -97,6 +100,10 @@ impl Workload for Tpcb {
                 kind: *kind,
             })
             .collect()
+    }
+
+    fn session(&self) -> Vec<String> {
+        self.file.session(&self.storage_engine)
     }
 
     fn client(&self, connection: u32, _connections: u32) -> Rng {
@@ -144,8 +151,9 @@ impl Workload for Tpcb {
             "pgbench_accounts",
             "pgbench_branches",
         ];
+        let values = [("storage_engine", self.storage_engine.clone())];
         Schema {
-            create: self.file.section("create", &[]).join(";\n"),
+            create: self.file.section("create", &values).join(";\n"),
             finish: self.file.section("finish", &[]),
             tables: tables.map(String::from).to_vec(),
         }
