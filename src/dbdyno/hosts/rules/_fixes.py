@@ -70,13 +70,12 @@ def sysfs(path: str, value: str, *, before: str, fact: str) -> Fix:
 def block(facts: Facts, device: str, attribute: str, value: str, *, before: str, fact: str = "") -> Fix:
     """A setting of a block device's queue, kept by udev, which also sees devices that come later."""
     found = facts.find(f"host.boot.block.{device}.{attribute}")
-    overruled = found is not None and found.source.rsplit("/", 1)[-1] > "90-dyno.rules" and found.value != ABSENT
+    overruled = found is not None and found.value != ABSENT and found.source.rsplit("/", 1)[-1] > "90-dyno.rules"
     path = f"/sys/block/{device}/queue/{attribute}"
     line = f'ACTION=="add|change", KERNEL=="{device}", SUBSYSTEM=="block", ATTR{{queue/{attribute}}}="{value}"'
     return Fix(
-        kind="sysfs", name=path, value=value, before=before, live=f"echo {value} > {path}", file=UDEV_FILE_LATE if overruled else UDEV_FILE,
-        line=line,
-        undo=f"echo {before} > {path}", fact=fact,
+        kind="sysfs", name=path, value=value, before=before, live=f"echo {value} > {path}",
+        file=UDEV_FILE_LATE if overruled else UDEV_FILE, line=line, undo=f"echo {before} > {path}", fact=fact,
     )  # fmt: skip
 
 

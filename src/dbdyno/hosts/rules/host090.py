@@ -23,7 +23,7 @@ from dbdyno.hosts.rules._fixes import kept
 from dbdyno.hosts.rules._sources import cite
 from dbdyno.hosts.rules._sysctl import Wanted
 from dbdyno.hosts.tree import ABSENT
-from dbdyno.model.facts import Facts, MissingFact
+from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
 
@@ -35,17 +35,14 @@ def _all_wanted() -> Iterator[Wanted]:
 
 
 def _lost(facts: Facts, wanted: Wanted) -> bool:
-    """Whether it is good now and will not be. What the key's own rule cannot judge is for that rule to say."""
+    """Whether it is good now and will not be."""
     names = (wanted.fact, f"host.boot.sysctl.{wanted.key}")
     if any(facts.find(name) is None for name in names):
         return False
     now, later = (facts.value(name) for name in names)
     if ABSENT in (now, later) or now == later:
         return False
-    try:
-        return wanted.fits(facts, now) and not wanted.fits(facts, later)
-    except MissingFact:
-        return False
+    return wanted.fits(facts, now) and not wanted.fits(facts, later)
 
 
 def check(facts: Facts) -> Finding | None:
