@@ -1,0 +1,126 @@
+"""One crash state: start the server on what is left, time its recovery, look for damage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdyno.crash.acks import History
+from dbdyno.crash.check import Dataset, Judgement, judge, shorten
+from dbdyno.crash.hooks import Integrity
+from dbdyno.crash.rows import read_rows
+from dbdyno.crash.server import CrashServer
+from dbdyno.crash.verdict import LOSSLESS
+from dbdyno.model.crash import Control, CrashPlan, Damage, DamageKind, StateResult
+from dbdyno.model.errors import DriverError, SandboxError, TargetError
+from dbdyno.model.finding import Verdict
+from dbdyno.run.driver import check_dataset
+
+START_TIMEOUT_FACTOR = 3.0
+"""So many times the contract's recovery time are waited for, so that a breach is measured and not only met."""
+DAMAGE_LINES_MAX = 10
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Which state it is, and what had to survive in it."""
+
+    id: str
+    kind: str
+    flush: int | None
+    """Last completed flush; None: all of them."""
+    time_s: float
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """What all states of one configuration share."""
+
+    plan: CrashPlan
+    arm: Control
+    history: History
+    integrity: Integrity
+    dataset: Dataset
+
+    def examine(self, server: CrashServer, moment: Moment) -> StateResult:
+        """Starts the server, judges, kills it. Raises `DynoError` only when it is the machine that fails."""
+        arm = self.arm
+        damages: list[Damage] = []
+        judgement = Judgement(required=0, lost=0, lost_oldest_ms=None, damages=())
+        recovery_s, log_tail, unknown = None, "", ""
+        try:
+            recovery_s = server.start(arm.settings, timeout_s=self.plan.recovery_s_max * START_TIMEOUT_FACTOR)
+            judgement, unknown = self._judge(server, moment)
+            damages += judgement.damages
+            damages += self._engine_damages(server)
+        except SandboxError as error:
+            damages.append(Damage(kind=DamageKind.START, says=error.what))
+            log_tail = error.found
+        except TargetError as error:
+            damages.append(Damage(kind=DamageKind.ENGINE, says=" ".join(str(error).split())))
+        finally:
+            if damages and not log_tail:
+                log_tail = server.log_tail(DAMAGE_LINES_MAX)
+            server.crash()
+        kept, left_out = shorten(damages)
+        return StateResult(
+            id=moment.id,
+            arm=arm.name,
+            kind=moment.kind,
+            verdict=Verdict.FAIL if damages else Verdict.UNKNOWN if unknown else Verdict.PASS,
+            required=judgement.required,
+            lost=judgement.lost,
+            lost_oldest_ms=judgement.lost_oldest_ms,
+            damages=kept,
+            damages_left_out=left_out,
+            recovery_s=recovery_s,
+            log_tail=log_tail,
+            unknown=unknown,
+        )
+
+    def _judge(self, server: CrashServer, moment: Moment) -> tuple[Judgement, str]:
+        """The workload's part, and why it could not be judged (empty: it could)."""
+        if self.plan.workload.name not in LOSSLESS:
+            return self._conditions(server)
+        session = server.engine.connect(server.target, server.secret)
+        try:
+            rows = read_rows(session)
+        finally:
+            session.close()
+        return judge(self.history, self.dataset, rows, flush=moment.flush, time_s=moment.time_s), ""
+
+    def _conditions(self, server: CrashServer) -> tuple[Judgement, str]:
+        """Other workloads: their consistency conditions."""
+        try:
+            events = check_dataset(server.target, server.secret, self.plan.workload)
+        except DriverError as error:
+            raise TargetError(error.what, found=error.found) from None
+        failed = [event for event in events if event["verdict"] == "fail"]
+        unknown = [event for event in events if event["verdict"] == "unknown"]
+        damages = tuple(
+            Damage(kind=DamageKind.INVARIANT, says=f"{event['clause']}: {event['title']}: {event['says']}")
+            for event in failed
+        )
+        says = "; ".join(f"{event['clause']}: {event['says']}" for event in unknown)
+        return Judgement(required=0, lost=0, lost_oldest_ms=None, damages=damages), says
+
+    def _engine_damages(self, server: CrashServer) -> list[Damage]:
+        found = self.integrity.damages(server.target, server.secret)
+        return [Damage(kind=DamageKind.ENGINE, says=says) for says in found[:DAMAGE_LINES_MAX]]
+
+
+def unmountable(arm: Control, moment: Moment, problem: str, fsck: str) -> StateResult:
+    """A state whose file system cannot be mounted."""
+    return StateResult(
+        id=moment.id,
+        arm=arm.name,
+        kind=moment.kind,
+        verdict=Verdict.FAIL,
+        damages=(Damage(kind=DamageKind.MOUNT, says=problem),),
+        log_tail=fsck,
+    )
+
+
+def server_folder(work: Path) -> Path:
+    """Log, socket and state of the servers of one proof."""
+    return work / "server"

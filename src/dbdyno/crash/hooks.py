@@ -1,0 +1,119 @@
+"""What an engine's folder brings for the proof, found by being there: `integrity.py` and `controls.toml`.
+
+`integrity.py` holds a class `Integrity` without arguments that follows the protocol below; `controls.toml` the negative
+controls:
+
+    [[control]]
+    name = "short-name"
+    level = "L1"                 # what it reaches at most
+    settings = { name = "value" }
+    says = "what it gives up"
+    source = "manual or article, year"
+    needs_tearing = false        # true: shows only where the file system tears a page
+    version_min = 0
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import tomllib
+from pathlib import Path
+from typing import Any, Protocol
+
+from dbdyno.model.crash import Control
+from dbdyno.model.errors import UsageError
+from dbdyno.model.knob import Level
+from dbdyno.model.target import Secret, Target
+
+EATMYDATA = "libeatmydata.so"
+
+
+class Integrity(Protocol):
+    """An engine's own checks of its files. Methods of one that finds nothing return an empty list."""
+
+    def prepare(self, target: Target, secret: Secret) -> str:
+        """Makes the checks possible, before the load (an extension is created …). Returns why they are not, or an
+        empty text."""
+        ...
+
+    def damages(self, target: Target, secret: Secret) -> list[str]:
+        """What the running server finds in its own tables and indexes, in words. Raises `TargetError` when it cannot
+        be asked."""
+        ...
+
+    def role_of(self, path: str) -> str:
+        """What a file of the data folder (relative path) is for: `log`, `data`, `doublewrite`, `header`, `other`."""
+        ...
+
+
+class NoIntegrity:
+    """For engines without checks of their own."""
+
+    def prepare(self, target: Target, secret: Secret) -> str:
+        return f"dyno knows no checks of {target.engine}'s own"
+
+    def damages(self, target: Target, secret: Secret) -> list[str]:
+        return []
+
+    def role_of(self, path: str) -> str:
+        return "other"
+
+
+def integrity_of(engine: str) -> Integrity:
+    """The engine's own checks, or none."""
+    name = f"dbdyno.engines.{engine}.integrity"
+    if importlib.util.find_spec(name) is None:
+        return NoIntegrity()
+    found: Integrity = importlib.import_module(name).Integrity()
+    return found
+
+
+def controls_of(engine: str, version: int) -> tuple[Control, ...]:
+    """The engine's negative controls, and the one that every engine has: `fsync` that does nothing."""
+    folder = Path(str(importlib.import_module(f"dbdyno.engines.{engine}").__file__)).parent
+    file = folder / "controls.toml"
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    return (*parse_controls(text, version), *no_sync_controls())
+
+
+def parse_controls(text: str, version: int) -> tuple[Control, ...]:
+    """Those that this version has."""
+    return tuple(
+        _control(entry) for entry in tomllib.loads(text).get("control", []) if entry.get("version_min", 0) <= version
+    )
+
+
+def _control(entry: dict[str, Any]) -> Control:
+    return Control(
+        name=entry["name"],
+        settings=entry["settings"],
+        level=Level[entry["level"]],
+        says=entry["says"],
+        source=entry.get("source", ""),
+        needs_tearing=entry.get("needs_tearing", False),
+    )
+
+
+def no_sync_controls(libraries: Path = Path("/usr/lib")) -> tuple[Control, ...]:
+    """A control of the disk itself, where the library is installed."""
+    found = next(iter(sorted(libraries.glob(f"*/{EATMYDATA}"))), None)
+    if found is None:
+        return ()
+    says = "no fsync of the server reaches the disk, whatever its settings say"
+    return (Control(name="eatmydata", preload=str(found), level=Level.L1, says=says, source="eatmydata(1)"),)
+
+
+def choose_controls(known: tuple[Control, ...], names: tuple[str, ...]) -> tuple[Control, ...]:
+    """Those of these names, all when there are none. Raises `UsageError` for a name that is not one."""
+    table = {control.name: control for control in known}
+    if unknown := [name for name in names if name not in table]:
+        raise UsageError(
+            "There is no negative control " + ", ".join(unknown) + ".", todo="use some of: " + ", ".join(table)
+        )
+    return tuple(table[name] for name in names) if names else known
+
+
+def preloaded(command: list[str], library: str) -> list[str]:
+    """The command with a library loaded before all others."""
+    return ["/usr/bin/env", f"LD_PRELOAD={library}", *command] if library else command
