@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import dbdyno.hosts.audit
 from dbdyno.hosts import activity, facts
-from dbdyno.hosts.subject import Subject
+from dbdyno.hosts.subject import Subject, find_pids
 from dbdyno.hosts.tree import Tree
 from dbdyno.model.clock import Clock
 from dbdyno.model.fact import Fact
@@ -32,18 +33,21 @@ def readers() -> Mapping[str, Reader]:
     }
 
 
-def read_host(root: Path, subject: Subject, *, clock: Clock | None = None, pause_s: float = 0.0) -> list[Fact]:
+def read_facts(root: Path, subject: Subject, *, clock: Clock, seconds: float = 0.0) -> Iterator[Fact]:
     """All facts of the machine under `root`: those that a run records, and those of the audit. Raises nothing.
 
-    With a clock, what counts up is read twice, at least `pause_s` seconds apart (the reading itself counts); without
-    one the `host.now.*` facts say that they need two samples.
+    What counts up is read twice, `seconds` apart and at least a moment (the reading itself counts), on the machine that
+    we run on; of a copy the `host.now.*` facts say that they need two samples.
     """
     tree = Tree(root)
-    before, started_s = activity.read(tree), clock.monotonic() if clock else 0.0
-    found = facts.read_facts(root, folder=subject.data_dir, device=subject.device, pids=subject.pids)
+    if not subject.pids and subject.data_dir is not None:
+        subject = replace(subject, pids=find_pids(tree, subject.data_dir))
+    before, started_s = activity.read(tree), clock.monotonic()
+    yield from facts.read_facts(root, folder=subject.data_dir, device=subject.device, pids=subject.pids)
     for read in readers().values():
-        found += read(tree, subject)
-    if clock is None:
-        return found + activity.compare(before, before, 0.0)
-    clock.sleep(max(0.0, pause_s - (clock.monotonic() - started_s)))
-    return found + activity.compare(before, activity.read(tree), clock.monotonic() - started_s)
+        yield from read(tree, subject)
+    if not tree.live:
+        yield from activity.compare(before, before, 0.0)
+        return
+    clock.sleep(max(0.0, max(seconds, activity.MOMENT_S_MIN) - (clock.monotonic() - started_s)))
+    yield from activity.compare(before, activity.read(tree), clock.monotonic() - started_s)
