@@ -1,0 +1,50 @@
+"""Who else writes: programs that are neither the server nor the driver, by what they sent to storage.
+
+Source: /proc/<pid>/io (proc(5)), which only root may read of foreign processes. What a program changes in the page
+cache is charged to it when it changes it, not when it reaches the disk.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dbdyno.hosts.process import parse_io
+from dbdyno.hosts.registry import Rows, Watch
+from dbdyno.model.probe import Column, ColumnKind, Probe
+
+_SHOWN = 8
+_PROCESSES_MAX = 2000
+"""More are not looked at: each costs a file."""
+
+PROBE = Probe(
+    name="writers",
+    title="Other programs that write",
+    cost="one file for each process of the machine, at most 2000",
+    every_s=5.0,
+    columns=(
+        Column(name="program", kind=ColumnKind.KEY, help="its name and process"),
+        Column(name="write_bytes", kind=ColumnKind.COUNTER, unit="B", help="sent to storage"),
+    ),
+)
+
+
+def read(root: Path, watch: Watch) -> Rows:
+    """The largest few. Raises `OSError` when nobody's may be read."""
+    known = {pid for pids in watch.processes.values() for pid in pids}
+    pids = sorted((int(one.name) for one in (root / "proc").iterdir() if one.name.isdigit()), reverse=True)
+    found: list[tuple[float, str]] = []
+    refused: OSError | None = None
+    for pid in pids[:_PROCESSES_MAX]:
+        folder = root / "proc" / str(pid)
+        if pid in known:
+            continue
+        try:
+            written = parse_io((folder / "io").read_text())["write_bytes"]
+            found.append((written, f"{(folder / 'comm').read_text().strip()}/{pid}"))
+        except PermissionError as error:
+            refused = error
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    if refused is not None and not found:
+        raise refused
+    return [{"program": name, "write_bytes": written} for written, name in sorted(found, reverse=True)[:_SHOWN]]

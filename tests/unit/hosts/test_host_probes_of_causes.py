@@ -1,0 +1,79 @@
+"""The probes that causes of stalls need, on the fixture machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno.hosts import boot, cores, frequency, journal, memory_group, nodes, reclaim, writers
+from dbdyno.hosts.registry import Watch
+
+MACHINE = Path(__file__).parents[2] / "fixtures/machines/debian-vm"
+WATCH = Watch(processes={"server": (4001,)})
+
+
+def test_cores_are_told_apart() -> None:
+    rows = cores.read(MACHINE, WATCH)
+    assert [row["core"] for row in rows] == ["cpu0", "cpu1"]
+    assert rows[1]["softirq_s"] == 1.42
+
+
+def test_limits_of_the_write_cache_are_bytes() -> None:
+    [row] = reclaim.parse("nr_dirty_threshold 10\nnr_dirtied 3\ncompact_stall 7\nallocstall_normal 1\n")
+    assert row["dirty_limit_bytes"] == 40960
+    assert row["dirtied_bytes"] == 12288
+    assert row["compaction_stalls"] == 7
+    assert row["reclaim_stalls"] == 1
+    assert row["foreign_node_pages"] is None
+
+
+def test_memory_of_nodes() -> None:
+    [row] = nodes.read(MACHINE, WATCH)
+    assert row["node"] == "node0"
+    assert row["free_bytes"] == 14126452 * 1024
+
+
+def test_frequency_and_start() -> None:
+    assert frequency.read(MACHINE, WATCH)[0]["lowest_mhz"] == 2596.098
+    assert boot.read(MACHINE, WATCH) == [{"boot_unix_s": 1795165634}]
+
+
+def test_the_group_with_the_limit_is_found() -> None:
+    [row] = memory_group.read(MACHINE, WATCH)
+    assert row["group"] == "/database"
+    assert (row["used_bytes"], row["limit_hits"], row["killed"]) == (1500000000, 17, 1)
+
+
+def test_version_2_of_control_groups(tmp_path: Path) -> None:
+    (tmp_path / "proc/9").mkdir(parents=True)
+    (tmp_path / "proc/9/cgroup").write_text("0::/db.slice/server\n")
+    inner = tmp_path / "sys/fs/cgroup/db.slice/server"
+    inner.mkdir(parents=True)
+    (inner / "memory.max").write_text("max\n")
+    (inner.parent / "memory.max").write_text("1000\n")
+    (inner.parent / "memory.current").write_text("900\n")
+    (inner.parent / "memory.events").write_text("low 0\nmax 5\noom_kill 2\n")
+    [row] = memory_group.read(tmp_path, Watch(processes={"server": (9,)}))
+    assert row == {"group": "/db.slice", "limit_bytes": 1000, "used_bytes": 900, "limit_hits": 5, "killed": 2}
+    (inner.parent / "memory.max").unlink()
+    assert memory_group.read(tmp_path, Watch(processes={"server": (9,)})) == []
+
+
+def test_a_journal_s_means_become_sums() -> None:
+    [row] = journal.read(MACHINE, WATCH)
+    assert row["transactions"] == 2000
+    assert row["commit_ms"] == 7000
+    assert row["logged_ms"] == 4000
+
+
+def test_other_writers_are_named_and_the_server_is_none() -> None:
+    names = [row["program"] for row in writers.read(MACHINE, WATCH)]
+    assert "rsync/777" in names
+    assert not any(str(name).endswith("/4001") for name in names)
+
+
+@pytest.mark.parametrize("parse", [cores.parse, reclaim.parse, nodes.parse, frequency.parse, boot.parse, journal.parse])
+def test_a_file_of_another_kind_is_refused(parse: object) -> None:
+    with pytest.raises(ValueError, match="no "):
+        parse("nothing of use\n")  # type: ignore[operator]
