@@ -51,6 +51,7 @@ _SKIPPED = re.compile(
     r"^(?:Trx #rec lock waits|Trx total |Record lock, heap no|\d+: len \d+;|\d+: SQL NULL|-{3,}$|Lock wait timeout|"
     r"TABLE LOCK|RECORD LOCKS|trx id |\d+ sec|COMMIT$|, holds|Trx state|purge trx|worker thread)"
 )
+_RULE = re.compile(r"^-{3,}$")
 _COUNTER = re.compile(r"^Trx id counter (?P<id>[0-9A-Fa-f]+(?: \d+)?)$")
 _PURGE = re.compile(
     r"^Purge done for trx's n:o < (?P<id>[0-9A-Fa-f]+(?: \d+)?) undo n:o < (?P<undo>[0-9A-Fa-f]+(?: \d+)?)"
@@ -139,7 +140,10 @@ class _Reader:
 
 
 def _end_of_query(line: str) -> bool:
-    return line.startswith(("------- TRX HAS", "TABLE LOCK table `", "RECORD LOCKS space id ", "------------------"))
+    return (
+        line.startswith(("------- TRX HAS", "TABLE LOCK table `", "RECORD LOCKS space id "))
+        or _RULE.match(line) is not None
+    )
 
 
 def read_transactions(lines: Sequence[str]) -> tuple[Transactions, list[str]]:

@@ -1,0 +1,10 @@
+-- name: binlog
+-- title: Position in the binary log; no row when it is off
+-- version_min: 0
+-- version_below: 1000000
+-- privilege: REPLICATION CLIENT | SUPER
+-- cost: cheap; waits for the lock of the binary log
+-- columns:
+--   file: text - file of the binary log that is written
+--   position: gauge [B] role:binlog_position - position in it
+SHOW MASTER STATUS

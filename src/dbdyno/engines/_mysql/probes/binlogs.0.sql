@@ -1,0 +1,11 @@
+-- name: binlogs
+-- title: Files of the binary log; refused when it is off
+-- version_min: 0
+-- privilege: REPLICATION CLIENT | BINLOG MONITOR | SUPER
+-- cost: opens each file of the binary log
+-- every_s: 60
+-- timeout_s: 5
+-- columns:
+--   log_name: key - file
+--   file_size: gauge [B] role:binlog_size_bytes - its size
+SHOW BINARY LOGS

@@ -1,0 +1,16 @@
+-- name: replica
+-- title: Replication, seen from a replica; no rows when the server is none
+-- version_min: 1000000
+-- privilege: REPLICATION CLIENT | SLAVE MONITOR | REPLICA MONITOR | SUPER
+-- cost: cheap; waits while replication is started or stopped
+-- columns:
+--   connection_name: key - connection (MariaDB)
+--   slave_io_running: text - whether the log is fetched
+--   slave_sql_running: text - whether the log is applied
+--   seconds_behind_master: gauge [s] role:replication_lag_s - age of the change that is applied, by the source's clock; unknown while it is not connected
+--   relay_log_space: gauge [B] - size of the relay logs
+--   read_master_log_pos: gauge [B] - position up to which it was fetched
+--   exec_master_log_pos: gauge [B] - position up to which it was applied
+--   last_io_errno: gauge - error of fetching, 0 for none
+--   last_sql_errno: gauge - error of applying, 0 for none
+SHOW ALL SLAVES STATUS

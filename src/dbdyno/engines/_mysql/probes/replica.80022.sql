@@ -1,0 +1,17 @@
+-- name: replica
+-- title: Replication, seen from a replica; no rows when the server is none
+-- version_min: 80022
+-- version_below: 1000000
+-- privilege: REPLICATION CLIENT | SUPER
+-- cost: cheap; waits while replication is started or stopped
+-- columns:
+--   channel_name: key - channel (MySQL from 5.7 on)
+--   replica_io_running: text - whether the log is fetched
+--   replica_sql_running: text - whether the log is applied
+--   seconds_behind_source: gauge [s] role:replication_lag_s - age of the change that is applied, by the source's clock; unknown while it is not connected
+--   relay_log_space: gauge [B] - size of the relay logs
+--   read_source_log_pos: gauge [B] - position up to which it was fetched
+--   exec_source_log_pos: gauge [B] - position up to which it was applied
+--   last_io_errno: gauge - error of fetching, 0 for none
+--   last_sql_errno: gauge - error of applying, 0 for none
+SHOW REPLICA STATUS

@@ -1,0 +1,46 @@
+-- name: innodb
+-- title: Buffer pool, log, row locks
+-- version_min: 0
+-- version_below: 1000000
+-- shape: pivot
+-- privilege:
+-- cost: cheap: SHOW GLOBAL STATUS, well below a millisecond on a small server, a few with thousands of connections
+-- columns:
+--   innodb_buffer_pool_pages_total: gauge - pages of the buffer pool
+--   innodb_buffer_pool_pages_free: gauge - pages in no use
+--   innodb_buffer_pool_pages_data: gauge - pages that hold data
+--   innodb_buffer_pool_pages_dirty: gauge - pages changed and not yet written
+--   innodb_buffer_pool_bytes_dirty: gauge [B] role:dirty_pages_bytes - the same in bytes
+--   innodb_buffer_pool_pages_flushed: counter - pages written from the pool
+--   innodb_buffer_pool_wait_free: counter - times a statement had to wait for a free page
+--   innodb_buffer_pool_read_requests: counter - pages asked for
+--   innodb_buffer_pool_reads: counter role:cache_misses - pages asked for and read from the data files
+--   innodb_buffer_pool_read_ahead: counter - pages read before they were asked for
+--   innodb_buffer_pool_read_ahead_evicted: counter - of these, never used
+--   innodb_pages_read: counter - pages read
+--   innodb_pages_written: counter - pages written
+--   innodb_data_reads: counter - reads of files
+--   innodb_data_writes: counter - writes of files
+--   innodb_data_fsyncs: counter - syncs of files
+--   innodb_data_read: counter [B] - bytes read
+--   innodb_data_written: counter [B] - bytes written: pages, double writes, log
+--   innodb_data_pending_reads: gauge - reads under way
+--   innodb_data_pending_writes: gauge - writes under way
+--   innodb_data_pending_fsyncs: gauge - syncs under way
+--   innodb_dblwr_pages_written: counter - pages written twice
+--   innodb_dblwr_writes: counter - batches of them
+--   innodb_os_log_written: counter [B] role:wal_bytes - bytes of log written
+--   innodb_log_write_requests: counter - requests to write log
+--   innodb_log_writes: counter - writes of log
+--   innodb_log_waits: counter role:log_waits - times the log buffer was too small and had to be written first
+--   innodb_os_log_fsyncs: counter - syncs of the log (MySQL; MariaDB until 10.5)
+--   innodb_os_log_pending_fsyncs: gauge - syncs of the log under way (MySQL)
+--   innodb_os_log_pending_writes: gauge - writes of the log under way (MySQL)
+--   innodb_row_lock_current_waits: gauge role:row_lock_waits - transactions that wait for a row lock now
+--   innodb_row_lock_waits: counter - waits for row locks
+--   innodb_row_lock_time: counter [ms] - time in such waits
+--   innodb_rows_inserted: counter - rows inserted (MySQL)
+--   innodb_rows_updated: counter - rows updated (MySQL)
+--   innodb_rows_deleted: counter - rows deleted (MySQL)
+--   innodb_rows_read: counter - rows read (MySQL)
+SHOW GLOBAL STATUS LIKE 'Innodb\_%'

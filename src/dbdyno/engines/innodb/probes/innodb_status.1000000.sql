@@ -1,0 +1,44 @@
+-- name: innodb_status
+-- title: Figures of SHOW ENGINE INNODB STATUS
+-- version_min: 1000000
+-- shape: parse:status.innodb_status_row
+-- privilege: PROCESS
+-- cost: takes several locks of InnoDB in turn; builds a text of up to 1 MiB; begins the interval of the text's own rates anew
+-- every_s: 5
+-- columns:
+--   lsn_bytes: counter [B] - position in the log
+--   flushed_lsn_bytes: counter [B] - position up to which it is on disk
+--   checkpoint_lsn_bytes: counter [B] - position of the last checkpoint
+--   checkpoint_age_bytes: gauge [B] - log since the last checkpoint
+--   checkpoint_age_limit_bytes: gauge [B] - at this age clients are blocked (Percona Server, MariaDB until 10.1)
+--   checkpoint_age_target_bytes: gauge [B] - from this age on pages are flushed as fast as can be (the same)
+--   modified_age_bytes: gauge [B] - log since the oldest change that is not in the data files (the same)
+--   pending_log_writes: gauge - writes or flushes of the log under way
+--   pending_checkpoint_writes: gauge - writes of a checkpoint under way
+--   history_list_length: gauge - undo logs that purge has not removed
+--   pages_total: gauge - pages of the buffer pool
+--   pages_free: gauge - pages in no use
+--   pages_data: gauge - pages that hold data
+--   pages_dirty: gauge - pages changed and not yet written
+--   pending_reads: gauge - reads of pages under way
+--   pending_lru_writes: gauge - pages of the LRU list being written
+--   pending_list_writes: gauge - pages of the flush list being written
+--   pending_single_writes: gauge - pages being written by statements that make room themselves
+--   lru_flushed: gauge - pages written from the end of the LRU list within the last minute
+--   pending_log_fsyncs: gauge - syncs of the log under way
+--   pending_pool_fsyncs: gauge - syncs of data files under way
+--   latch_waits: gauge - threads that wait for a latch now (always 0 in MariaDB from 10.6 on, which does not write them)
+--   latch_wait_ms_max: gauge [ms] - the longest of these waits
+--   latch_object: text - what most of them wait for, and how many
+--   mutex_os_waits: counter - waits for mutexes that slept
+--   rw_shared_os_waits: counter - waits for shared latches that slept
+--   rw_excl_os_waits: counter - waits for exclusive latches that slept
+--   rw_sx_os_waits: counter - waits for shared-exclusive latches that slept
+--   lock_waits: gauge - transactions that wait for a row or table lock
+--   lock_wait_table: text - table of most of these waits, and how many
+--   queries_inside: gauge - statements inside InnoDB
+--   queries_queued: gauge - statements that innodb_thread_concurrency keeps out
+--   read_views: gauge - open read views
+--   deadlock_at: text - time of the latest deadlock
+--   unread: gauge - parts of the text that could not be read
+SHOW ENGINE INNODB STATUS

@@ -1,0 +1,43 @@
+-- name: rocksdb
+-- title: Log, memtables, compaction, write stalls
+-- version_min: 0
+-- shape: pivot
+-- privilege:
+-- cost: cheap: SHOW GLOBAL STATUS, well below a millisecond on a small server, a few with thousands of connections
+-- columns:
+--   rocksdb_wal_bytes: counter [B] role:wal_bytes - bytes of log written
+--   rocksdb_wal_synced: counter - syncs of the log
+--   rocksdb_wal_group_syncs: counter - syncs for a group of commits
+--   rocksdb_bytes_written: counter [B] - bytes of keys and values written by clients
+--   rocksdb_flush_write_bytes: counter [B] - bytes written by flushes of memtables
+--   rocksdb_compact_read_bytes: counter [B] - bytes read by compactions
+--   rocksdb_compact_write_bytes: counter [B] - bytes written by compactions
+--   rocksdb_block_cache_hit: counter role:cache_hits - blocks found in the block cache
+--   rocksdb_block_cache_miss: counter role:cache_misses - blocks read from files
+--   rocksdb_memtable_total: gauge [B] - memory of all memtables
+--   rocksdb_memtable_unflushed: gauge [B] role:dirty_pages_bytes - of these, not yet in files
+--   rocksdb_memtable_hit: counter - keys found in memtables
+--   rocksdb_memtable_miss: counter - keys not found there
+--   rocksdb_get_hit_l0: counter - keys found in level 0
+--   rocksdb_get_hit_l1: counter - keys found in level 1
+--   rocksdb_get_hit_l2_and_up: counter - keys found deeper
+--   rocksdb_stall_micros: counter - microseconds in which writers were stopped or slowed
+--   rocksdb_stall_total_slowdowns: counter - times writers were slowed
+--   rocksdb_stall_total_stops: counter - times writers were stopped
+--   rocksdb_stall_l0_file_count_limit_slowdowns: counter - of these, for the number of files in level 0
+--   rocksdb_stall_l0_file_count_limit_stops: counter - of these, for the number of files in level 0
+--   rocksdb_stall_locked_l0_file_count_limit_slowdowns: counter - the same while level 0 was being compacted
+--   rocksdb_stall_locked_l0_file_count_limit_stops: counter - the same while level 0 was being compacted
+--   rocksdb_stall_pending_compaction_limit_slowdowns: counter - of these, for the bytes that wait for compaction
+--   rocksdb_stall_pending_compaction_limit_stops: counter - of these, for the bytes that wait for compaction
+--   rocksdb_stall_memtable_limit_slowdowns: counter - of these, because memtables were full
+--   rocksdb_stall_memtable_limit_stops: counter - of these, because memtables were full
+--   rocksdb_write_self: counter - writes that a thread did itself
+--   rocksdb_write_other: counter - writes that another thread did for it: group commit
+--   rocksdb_rows_inserted: counter - rows inserted
+--   rocksdb_rows_updated: counter - rows updated
+--   rocksdb_rows_deleted: counter - rows deleted
+--   rocksdb_row_lock_deadlocks: counter role:deadlocks - deadlocks
+--   rocksdb_row_lock_wait_timeouts: counter - waits for row locks that were given up
+--   rocksdb_snapshot_conflict_errors: counter - transactions refused because a row had changed
+SHOW GLOBAL STATUS LIKE 'Rocksdb\_%'

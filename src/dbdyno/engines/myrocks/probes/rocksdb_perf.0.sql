@@ -1,0 +1,18 @@
+-- name: rocksdb_perf
+-- title: Time inside the store; not answered while rocksdb_perf_context_level counts nothing
+-- version_min: 0
+-- shape: pivot
+-- privilege: PROCESS
+-- cost: cheap
+-- every_s: 5
+-- columns:
+--   write_wal_time: counter - nanoseconds in writing the log
+--   write_memtable_time: counter - nanoseconds in writing memtables
+--   write_delay_time: counter - nanoseconds in which writers were delayed
+--   db_mutex_lock_nanos: counter - nanoseconds in waiting for the store's mutex
+--   key_lock_wait_time: counter - nanoseconds in waiting for row locks
+--   key_lock_wait_count: counter - such waits
+--   block_read_time: counter - nanoseconds in reading blocks
+--   internal_delete_skipped_count: counter - deleted keys that scans had to pass
+--   internal_key_skipped_count: counter - old keys that scans had to pass
+SELECT STAT_TYPE, VALUE FROM information_schema.ROCKSDB_PERF_CONTEXT_GLOBAL WHERE VALUE > 0

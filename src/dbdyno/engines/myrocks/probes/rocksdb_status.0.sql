@@ -1,0 +1,28 @@
+-- name: rocksdb_status
+-- title: Figures of SHOW ENGINE ROCKSDB STATUS
+-- version_min: 0
+-- shape: parse:status.rocksdb_status_row
+-- privilege: PROCESS
+-- cost: builds a text of some ten KiB from counters
+-- every_s: 5
+-- columns:
+--   files_l0: gauge - files in level 0, over the column families
+--   size_bytes: gauge [B] role:database_bytes - bytes in files of all levels
+--   compacting_files: gauge - files being compacted
+--   score_max: gauge - highest score of a level; above 1 it waits for compaction
+--   write_amplification: gauge - bytes written to levels for each byte flushed, since the start
+--   stall_pct: gauge - share of the time since the start in which writers were stalled, in percent
+--   stall_s: counter [s] - the same in seconds
+--   l0_slowdowns: counter - slowdowns of writers for the number of files in level 0
+--   l0_stops: counter - stops of writers for the number of files in level 0
+--   pending_compaction_slowdowns: counter - slowdowns for the bytes that wait for compaction
+--   pending_compaction_stops: counter - stops for the bytes that wait for compaction
+--   memtable_slowdowns: counter - slowdowns because memtables were full
+--   memtable_stops: counter - stops because memtables were full
+--   memtable_bytes: gauge [B] - memory of memtables
+--   table_reader_bytes: gauge [B] - memory of indexes and filters outside the cache
+--   cache_bytes: gauge [B] - bytes in the block cache
+--   compactions_running: gauge - threads at work on a compaction
+--   flushes_running: gauge - threads at work on a flush
+--   unread: gauge - parts of the text that could not be read
+SHOW ENGINE ROCKSDB STATUS
