@@ -79,8 +79,6 @@ class SandboxGrounds:
         }
 
     def _beside(self, key: str, made_with: Assignment) -> Sandbox:
-        if made_with:
-            raise UsageError("These settings are taken only when the server is made.", found=", ".join(made_with))
         name = f"{self.sandbox.name[:48]}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
         engine = self.sandbox.engine
         if exists(self.home, name):
@@ -93,7 +91,9 @@ class SandboxGrounds:
                     found=f"port={wished.port}",
                     todo="leave port= out",
                 )
-            sandbox = create(self.home, engine, name, wished, clock=self.clock, on_note=self.on_note)
+            sandbox = create(
+                self.home, engine, name, wished, clock=self.clock, on_note=self.on_note, made_with=made_with
+            )
         self._open.enter_context(sandbox.held())
         self._made.append(sandbox)
         return sandbox

@@ -1,0 +1,1 @@
+"""Readers of records and of running servers for the terminal."""
