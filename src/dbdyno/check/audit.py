@@ -92,7 +92,7 @@ def audit_host(host: HostAt, options: Options) -> Checked:
 def audit_dump(path: Path, options: Options) -> Checked:
     """Audits what somebody sent. Raises `UsageError` when nothing of it can be read."""
     started, began = options.clock.unix(), options.clock.monotonic()
-    dump = read_dump(path, clock=options.clock)
+    dump = read_dump(path)
     return _judged(
         dump.facts, options, engine_named(dump.engine) if dump.engine else None, dump.problems, label=str(path),
         host="dump" if dump.has_host else "", has_host=dump.has_host, started=started, began=began,
@@ -122,6 +122,7 @@ def _judged(
     facts.append(limit_fact(Facts(facts)))
     recovery_s = options.contract.recovery_s_max
     facts.append(Fact(name="contract.recovery_s_max", unit="s", source="--recovery-time", value=recovery_s))
+    facts.append(Fact(name="check.unix_s", unit="s", source="our clock", value=started))
     if engine:
         facts = derived(engine_module(engine.name, "facts"), facts)
     table = Facts(facts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from dbdyno.check.limited import Limited
 from dbdyno.check.remote import Fetch, SshHost, parse_ssh
 from dbdyno.check.result import Problem
+from dbdyno.hosts import audit as machine
 from dbdyno.hosts.subject import Subject
 from dbdyno.model.clock import Clock
 from dbdyno.model.errors import DynoError, UsageError
@@ -99,8 +99,15 @@ def read_host(
 
     def read() -> None:
         with _root_of(host, known, timeout_s, token) as root:
-            for fact in read_facts(root, subject_of(known, root), clock=clock, seconds=seconds if host.live else 0.0):
-                facts.append(fact)
+            measured = host.live and seconds > 0
+            facts.extend(
+                machine.read_host(
+                    root,
+                    subject_of(known, root),
+                    clock=clock if measured else None,
+                    pause_s=seconds if measured else 0.0,
+                )
+            )
             if files is not None and host.ssh is None:
                 facts.extend(files(root, known))
 
@@ -126,16 +133,6 @@ def _root_of(host: HostAt, known: Facts, timeout_s: float, token: str) -> Iterat
     with tempfile.TemporaryDirectory(prefix="dyno-host-") as folder:
         fetched.write_below(Path(folder))
         yield Path(folder)
-
-
-def read_facts(root: Path, subject: Subject, *, clock: Clock, seconds: float) -> Iterable[Fact]:
-    """All facts of the machine whose files lie below `root`."""
-    audit = importlib.import_module("dbdyno.hosts.audit")
-    if hasattr(audit, "read_facts"):
-        return list(audit.read_facts(root, subject, clock=clock, seconds=seconds))
-    from dbdyno.hosts import facts
-
-    return facts.read_facts(root, folder=subject.data_dir, device=subject.device, pids=subject.pids)
 
 
 def limit_fact(facts: Facts) -> Fact:

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from dbdyno.check.limited import Limited
-from dbdyno.check.paths import LINKS, PATTERNS
+from dbdyno.hosts.paths import LINKS, PATTERNS
 from dbdyno.model.errors import HostError, UsageError
 
+UNREADABLE = ".unreadable"
 FILE_BYTES_MAX = 1 << 20
 STREAM_BYTES_MAX = 64 << 20
 _USER_HOST = re.compile(r"(?:(?P<user>[A-Za-z0-9_.][A-Za-z0-9_.@+-]*)@)?(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.%]+\])(?::(?P<port>\d{1,5}))?/?")  # fmt: skip # noqa: E501
@@ -80,17 +81,14 @@ class Fetched:
     denied: list[str] = field(default_factory=list)
 
     def write_below(self, root: Path) -> None:
-        """Makes the tree. What could not be read there cannot be read here either, unless we are root: then it is a
-        folder of that name, which no reader takes for a file."""
+        """Makes the tree, and beside it the list of what could not be read, as `hosts.tree` expects it."""
         for path, content in self.files.items():
             if (file := _inside(root, path)) is not None:
                 with contextlib.suppress(OSError):
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_bytes(content)
-        for path in self.denied:
-            if (file := _inside(root, path)) is not None:
-                with contextlib.suppress(OSError):
-                    file.mkdir(parents=True, exist_ok=True)
+        reasons = [path + "\tPermission denied\n" for path in self.denied if "\n" not in path and "\t" not in path]
+        (root / UNREADABLE).write_text("".join(reasons), encoding="utf-8", errors="replace")
         # Last, so that nothing is written through a link.
         for path, to in self.links.items():
             if (file := _inside(root, path)) is not None and not file.exists():

