@@ -92,7 +92,7 @@ def audit_host(host: HostAt, options: Options) -> Checked:
 def audit_dump(path: Path, options: Options) -> Checked:
     """Audits what somebody sent. Raises `UsageError` when nothing of it can be read."""
     started, began = options.clock.unix(), options.clock.monotonic()
-    dump = read_dump(path)
+    dump = read_dump(path, clock=options.clock)
     return _judged(
         dump.facts, options, engine_named(dump.engine) if dump.engine else None, dump.problems, label=str(path),
         host="dump" if dump.has_host else "", has_host=dump.has_host, started=started, began=began,

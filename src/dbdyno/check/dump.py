@@ -22,8 +22,9 @@ from dbdyno.check.book import engine_module, engines_with
 from dbdyno.check.remote import parse_stream
 from dbdyno.check.result import Problem
 from dbdyno.check.server import FACTS_MAX, bounded
-from dbdyno.hosts.audit import read_host
+from dbdyno.hosts.audit import read_facts
 from dbdyno.hosts.subject import Subject
+from dbdyno.model.clock import Clock
 from dbdyno.model.errors import UsageError
 from dbdyno.model.fact import Fact
 from dbdyno.model.record import from_json
@@ -57,14 +58,14 @@ class Dump:
         self.engine = self.engine or engine
 
 
-def read_dump(path: Path) -> Dump:
+def read_dump(path: Path, *, clock: Clock) -> Dump:
     """Reads it. Raises `UsageError` when it is not there or holds nothing that anybody knows."""
     if not path.exists():
         raise UsageError(f"There is no {path}.", todo="name a file or a folder that holds a dump")
     dump = Dump()
     with _folder_of(path, dump) as folder:
         for tree in _trees(folder):
-            dump.add(read_host(tree, Subject()))
+            dump.add(list(read_facts(tree, Subject(), clock=clock)))
             dump.has_host = True
         for file in _files(folder, dump):
             _read_file(file, file.relative_to(folder).as_posix() if file != folder else file.name, dump)

@@ -11,7 +11,7 @@ from pathlib import Path
 from dbdyno.check.limited import Limited
 from dbdyno.check.remote import Fetch, SshHost, parse_ssh
 from dbdyno.check.result import Problem
-from dbdyno.hosts import audit as machine
+from dbdyno.hosts.audit import read_facts
 from dbdyno.hosts.subject import Subject
 from dbdyno.model.clock import Clock
 from dbdyno.model.errors import DynoError, UsageError
@@ -99,15 +99,8 @@ def read_host(
 
     def read() -> None:
         with _root_of(host, known, timeout_s, token) as root:
-            measured = host.live and seconds > 0
-            facts.extend(
-                machine.read_host(
-                    root,
-                    subject_of(known, root),
-                    clock=clock if measured else None,
-                    pause_s=seconds if measured else 0.0,
-                )
-            )
+            for fact in read_facts(root, subject_of(known, root), clock=clock, seconds=seconds):
+                facts.append(fact)
             if files is not None and host.ssh is None:
                 facts.extend(files(root, known))
 
