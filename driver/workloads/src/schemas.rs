@@ -31,6 +31,13 @@ impl SqlFile {
             })
     }
 
+    /// All dialects of a workload.
+    #[cfg(test)]
+    pub fn dialects(workload: &str) -> Vec<&'static str> {
+        let mine = SCHEMAS.iter().filter(|(of, _, _)| *of == workload);
+        mine.map(|(_, dialect, _)| *dialect).collect()
+    }
+
     /// Statements of a section with `{name}` replaced, without comments and final semicolons.
     pub fn section(self, name: &str, values: &[(&str, String)]) -> Vec<String> {
         let header = format!("-- section: {name}");

@@ -58,7 +58,7 @@ const BALANCES: &[Balance] = &[
         title: "the sum of O_OL_CNT of a district is the number of its order lines",
         key: DISTRICT,
         left: side("o_ol_cnt_sum", &[part("o_w_id, o_d_id", "o_ol_cnt", "orders{n}")]),
-        right: side("lines", &[part("ol_w_id, ol_d_id", "1", "order_line{n}")]),
+        right: side("line_count", &[part("ol_w_id, ol_d_id", "1", "order_line{n}")]),
     },
     Balance {
         clause: "3.3.2.5",
@@ -79,7 +79,7 @@ const BALANCES: &[Balance] = &[
         title: "O_OL_CNT of an order is the number of its lines",
         key: ORDER,
         left: side("o_ol_cnt", &[part("o_w_id, o_d_id, o_id", "o_ol_cnt", "orders{n}")]),
-        right: side("lines", &[part("ol_w_id, ol_d_id, ol_o_id", "1", "order_line{n}")]),
+        right: side("line_count", &[part("ol_w_id, ol_d_id, ol_o_id", "1", "order_line{n}")]),
     },
     Balance {
         clause: "3.3.2.8",

@@ -36,6 +36,7 @@ pub struct Tpcc {
     options: Options,
     seed: u64,
     begin: String,
+    session: Vec<String>,
     rows_made_up: bool,
     schema: Schema,
 }
@@ -47,9 +48,14 @@ impl Workload for Tpcc {
     fn new(settings: &Settings) -> Result<Self, String> {
         let options = Options::parse(settings)?;
         let file = SqlFile::find("tpcc", &settings.dialect)?;
+        let storage_engine = file.storage_engine(settings)?;
+        if options.foreign_keys {
+            schema::refuse_foreign_keys(file, &storage_engine)?;
+        }
         Ok(Tpcc {
             begin: schema::begin(file, options.isolation),
-            schema: schema::schema(file, &options),
+            session: schema::session(file, options.isolation),
+            schema: schema::schema(file, &options, &storage_engine),
             seed: settings.seed,
             rows_made_up: settings.dialect == NULL_DIALECT,
             options,
@@ -66,6 +72,10 @@ impl Workload for Tpcc {
             .iter()
             .flat_map(|suffix| statements::declare(suffix))
             .collect()
+    }
+
+    fn session(&self) -> Vec<String> {
+        self.session.clone()
     }
 
     fn client(&self, connection: u32, connections: u32) -> Client {

@@ -1,8 +1,10 @@
 //! What a plan may say about this workload, parsed once into types that cannot be wrong.
 
+use crate::schemas::STORAGE_ENGINE;
 use dyno_core::workload::{OptionSpec, Settings};
 
 pub const OPTIONS: &[OptionSpec] = &[
+    STORAGE_ENGINE,
     OptionSpec {
         name: "tables",
         default: "1",
@@ -31,7 +33,7 @@ pub const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// Options that shape the dataset; the others may change from run to run.
-pub const OF_DATASET: &[&str] = &["tables", "foreign_keys", "text"];
+pub const OF_DATASET: &[&str] = &["tables", "foreign_keys", "text", STORAGE_ENGINE.name];
 
 /// More than that is a typing mistake: it would be about 8 TB.
 const WAREHOUSES_MAX: u32 = 100_000;

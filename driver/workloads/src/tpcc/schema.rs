@@ -17,23 +17,46 @@ const TABLES: [&str; 9] = [
     "warehouse",
 ];
 
+fn of_level(file: SqlFile, what: &str, isolation: Isolation) -> Vec<String> {
+    let level = match isolation {
+        Isolation::ReadCommitted => "rc",
+        Isolation::RepeatableRead => "rr",
+        Isolation::Serializable => "ser",
+    };
+    file.section(&format!("{what}_{level}"), &[])
+}
+
 /// Begins a transaction at an isolation level.
 pub fn begin(file: SqlFile, isolation: Isolation) -> String {
-    let section = match isolation {
-        Isolation::ReadCommitted => "begin_rc",
-        Isolation::RepeatableRead => "begin_rr",
-        Isolation::Serializable => "begin_ser",
-    };
-    file.section(section, &[]).join("; ")
+    of_level(file, "begin", isolation).join("; ")
+}
+
+/// What a connection runs once, where the dialect has levels of connections.
+pub fn session(file: SqlFile, isolation: Isolation) -> Vec<String> {
+    of_level(file, "session", isolation)
+}
+
+/// Refuses foreign keys where the storage engine has none, before hours of loading.
+pub fn refuse_foreign_keys(file: SqlFile, storage_engine: &str) -> Result<(), String> {
+    let without = file.section("no_foreign_keys", &[]);
+    if without.iter().any(|name| name.eq_ignore_ascii_case(storage_engine)) {
+        return Err(format!(
+            "tpcc: option foreign_keys must be off, because the storage engine {storage_engine} has none"
+        ));
+    }
+    Ok(())
 }
 
 /// Everything of one kind is done for all sets before the next kind begins.
-pub fn schema(file: SqlFile, options: &Options) -> Schema {
+pub fn schema(file: SqlFile, options: &Options, storage_engine: &str) -> Schema {
     let suffixes = options.suffixes();
     let of_sets = |section: &str| -> Vec<String> {
         suffixes
             .iter()
-            .flat_map(|suffix| file.section(section, &[("n", suffix.clone())]))
+            .flat_map(|suffix| {
+                let values = [("n", suffix.clone()), ("storage_engine", storage_engine.to_owned())];
+                file.section(section, &values)
+            })
             .collect()
     };
     let mut finish = of_sets("indexes");

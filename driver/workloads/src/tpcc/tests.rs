@@ -117,13 +117,9 @@ fn one_set_has_plain_names_and_several_have_numbers() {
     let several = workload(1, &[("tables", "2"), ("foreign_keys", "on")]).schema();
     assert_eq!(several.tables.len(), 18);
     assert_eq!(several.tables[17], "warehouse2");
-    assert!(several.create.contains("CREATE TABLE stock2 ("));
-    assert!(
-        several
-            .finish
-            .iter()
-            .any(|step| step.contains("order_line2 ADD FOREIGN KEY"))
-    );
+    assert!(several.create.contains(" stock2 ("));
+    let foreign = |step: &String| step.contains("order_line2 ADD ") && step.contains("FOREIGN KEY");
+    assert!(several.finish.iter().any(foreign));
     assert!(
         !several
             .finish
@@ -140,11 +136,18 @@ fn one_set_has_plain_names_and_several_have_numbers() {
 }
 
 #[test]
-fn isolation_is_part_of_begin() {
-    let begin = |level| workload(1, &[("isolation", level)]).begin;
-    assert_ne!(begin("rc"), begin("rr"));
-    assert_ne!(begin("rr"), begin("ser"));
-    assert!(!begin("ser").is_empty());
+fn each_isolation_level_is_asked_for_by_the_connection_or_by_begin() {
+    for dialect in SqlFile::dialects("tpcc") {
+        let asked = |level| {
+            let mut settings = settings(1, &[("isolation", level)]);
+            settings.dialect = dialect.into();
+            let workload = Tpcc::new(&settings).ok().unwrap();
+            assert!(!workload.begin.is_empty());
+            (workload.session(), workload.begin)
+        };
+        assert_ne!(asked("rc"), asked("rr"));
+        assert_ne!(asked("rr"), asked("ser"));
+    }
 }
 
 #[test]
@@ -227,4 +230,44 @@ fn figures_are_rates_and_nopm_counts_committed_orders_only() {
     assert_eq!(figures["tps"], 100.0);
     assert_eq!(figures["new_order_share"], 0.45);
     assert_eq!(workload(1, &[]).figures(&[0; 5], &[0; 5], 0.0)["new_order_share"], 0.0);
+}
+
+#[test]
+fn a_dialect_with_storage_engines_takes_the_one_asked_for_and_others_refuse_it() {
+    let mut choices = 0;
+    for dialect in SqlFile::dialects("tpcc") {
+        let of = |options: &[(&str, &str)]| {
+            let mut settings = settings(1, options);
+            settings.dialect = dialect.into();
+            Tpcc::new(&settings)
+        };
+        let usual = of(&[]).ok().unwrap().schema().create;
+        assert!(
+            usual.matches("CREATE TABLE ").count() == 9 && !usual.contains('{'),
+            "{usual}"
+        );
+        let asked = of(&[("storage_engine", "abc")]);
+        let file = SqlFile::find("tpcc", dialect).unwrap();
+        let Some(name) = file.section("storage_engine", &[]).pop() else {
+            let refused = asked.err().unwrap();
+            assert!(refused.contains("has no choice of storage engines"), "{refused}");
+            continue;
+        };
+        choices += 1;
+        assert_eq!(usual.matches(&format!(" = {name}")).count(), 9, "{usual}");
+        assert_eq!(asked.ok().unwrap().schema().create.matches(" = abc").count(), 9);
+        for without in file.section("no_foreign_keys", &[]) {
+            let refused = of(&[("storage_engine", &without), ("foreign_keys", "on")])
+                .err()
+                .unwrap();
+            assert!(refused.contains(&format!("{without} has none")), "{refused}");
+        }
+        assert!(
+            of(&[("storage_engine", "a b")])
+                .err()
+                .unwrap()
+                .contains("a name is needed")
+        );
+    }
+    assert!(choices > 0);
 }
