@@ -176,5 +176,6 @@ def _guard(row: Mapping[str, Any]) -> Guard:
         replication=tuple(row.get("replication", ())),
         maintenance=tuple(row.get("maintenance", ())),
         instead=row.get("instead", ""),
+        unless=dict(row.get("unless", {})),
         why=row.get("why", ""),
     )

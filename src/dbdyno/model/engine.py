@@ -80,9 +80,11 @@ class Recipe(Protocol):
         user: str,
         run_as: str | None,
         password_file: Path | None = None,
+        made_with: Mapping[str, Value] | None = None,
     ) -> None:
         """Makes an empty server in `data` with the all-mighty `user` and a database of the same name. `run_as` is the
-        user of the operating system; raises `SandboxError` with the tool's words."""
+        user of the operating system; `made_with` are settings that a server takes only when it is made. Raises
+        `SandboxError` with the tool's words, `UsageError` for settings that it cannot be made with."""
         ...
 
     def configure(self, data: Path, *, port: int, socket_dir: Path, assignment: Assignment) -> None:

@@ -53,13 +53,20 @@ def watched(settings: Mapping[str, str], guards: Iterable[Guard]) -> list[tuple[
     return [
         (guard, settings[guard.setting])
         for guard in guards
-        if guard.setting in settings and not settings.get(guard.instead)
+        if guard.setting in settings and not _moot(guard, settings)
     ]
 
 
 def unseen(settings: Mapping[str, str], guards: Iterable[Guard]) -> list[str]:
     """Settings of the table that are not in this configuration: that is well only when all settings are known."""
-    return [guard.setting for guard in guards if guard.setting not in settings and not settings.get(guard.instead)]
+    return [guard.setting for guard in guards if guard.setting not in settings and not _moot(guard, settings)]
+
+
+def _moot(guard: Guard, settings: Mapping[str, str]) -> bool:
+    """Whether other settings make a row mean nothing."""
+    if settings.get(guard.instead):
+        return True
+    return any(settings.get(name) == value for name, value in guard.unless.items())
 
 
 def level_of(settings: Mapping[str, str], guards: Iterable[Guard]) -> Level:

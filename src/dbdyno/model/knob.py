@@ -83,6 +83,8 @@ class Guard(Record, frozen=True, kw_only=True):
     maintenance: tuple[str, ...] = ()
     instead: str = ""
     """Another setting that makes this row moot when it is not empty."""
+    unless: dict[str, str] = {}
+    """Values of other settings with which this row is moot."""
     why: str = ""
 
 

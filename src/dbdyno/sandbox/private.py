@@ -244,7 +244,8 @@ class Sandbox:
             self.attach()
             chosen = self._state.assignment if assignment is None else dict(assignment)
             join, port = self._prepare(), self._port()
-            self._recipe.configure(self.data, port=port, socket_dir=Path(self.record.socket_dir), assignment=chosen)
+            whole = {**chosen, **self.record.made_with}
+            self._recipe.configure(self.data, port=port, socket_dir=Path(self.record.socket_dir), assignment=whole)
             log_start = self._turn_log()
             started = self._clock.monotonic()
             self._launch(port, join, keep=self._state.keep if keep is None else keep)

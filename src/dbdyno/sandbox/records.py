@@ -24,6 +24,8 @@ class SandboxRecord(Record, frozen=True, kw_only=True):
     name: str
     engine: str
     installation: Installation
+    made_with: dict[str, Value] = {}
+    """Settings that the server took when it was made, and has to be started with ever after."""
     options: SandboxOptions
     """What the sandbox really stands on; `notes` says what of the wish could not be had."""
     wished: SandboxOptions | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dbdyno.engines.registry import engine_named
@@ -13,6 +13,7 @@ from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Engine, Installation, Recipe
 from dbdyno.model.errors import HostError, SandboxError, UsageError
 from dbdyno.model.home import Home
+from dbdyno.model.knob import Value
 from dbdyno.sandbox import copying, limits
 from dbdyno.sandbox.copying import ResetCost
 from dbdyno.sandbox.disk import Volume, why_not
@@ -39,9 +40,18 @@ def _ignore(_: str) -> None:
 
 
 def create(
-    home: Home, engine: Engine, name: str, options: SandboxOptions, *, clock: Clock, on_note: Note = _ignore
+    home: Home,
+    engine: Engine,
+    name: str,
+    options: SandboxOptions,
+    *,
+    clock: Clock,
+    on_note: Note = _ignore,
+    made_with: Mapping[str, Value] | None = None,
 ) -> Sandbox:
     """Makes a private server; it does not run yet. What the machine cannot give is noted, and done without.
+
+    `made_with` are settings that a server takes only when it is made (the size of its pages).
 
     Raises `UsageError` for a name that is taken or binaries that are not there, `SandboxError` when it cannot be made;
     then nothing of it is left.
@@ -65,7 +75,8 @@ def create(
     if entry.is_symlink():
         entry.unlink()
     try:
-        record = _build(folder, engine, options, installation, identity=identity, notes=notes, clock=clock)
+        record = _build(folder, engine, options, installation, identity=identity, notes=notes, clock=clock,
+                        made_with=dict(made_with or {}))  # fmt: skip
         for one in record.notes:
             on_note(one)
         sandbox = Sandbox(folder, record, engine, clock)
@@ -117,6 +128,7 @@ def _build(
     identity: Identity | None,
     notes: list[str],
     clock: Clock,
+    made_with: dict[str, Value],
 ) -> SandboxRecord:
     folder.mkdir(parents=True)
     folder.chmod(0o711)
@@ -133,7 +145,12 @@ def _build(
     password = folder / "secret"
     _write_secret(password, identity)
     engine.recipe().initialise(
-        installation, point / "data", user=USER, run_as=identity.name if identity else None, password_file=password
+        installation,
+        point / "data",
+        user=USER,
+        run_as=identity.name if identity else None,
+        password_file=password,
+        made_with=made_with,
     )
     if identity:
         os.chown(password, os.getuid(), os.getgid())
@@ -143,6 +160,7 @@ def _build(
         name=folder.name,
         engine=engine.name,
         installation=installation,
+        made_with=made_with,
         options=options,
         wished=wished if wished != options else None,
         identity=identity,

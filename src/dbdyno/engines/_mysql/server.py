@@ -12,7 +12,7 @@ import pwd
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pymysql
@@ -21,7 +21,7 @@ from dbdyno.engines._mysql import units, versions
 from dbdyno.engines._mysql.connection import SOCKET, connection_to
 from dbdyno.model.engine import Installation
 from dbdyno.model.errors import SandboxError, UsageError
-from dbdyno.model.knob import Assignment
+from dbdyno.model.knob import Assignment, Value
 from dbdyno.model.target import Secret, Target
 
 PROGRAMS = ("mariadbd", "mysqld")
@@ -38,13 +38,22 @@ class MySQLRecipe:
     """See `dbdyno.model.engine.Recipe`.
 
     `products` are the URL schemes that may be served, by the vendor's own (`mariadb`, `mysql`); `plugin` is the library
-    of a storage engine that has to be there, and `lines` go into every option file.
+    of a storage engine that has to be there, `lines` go into every option file, and `written` turns an assignment into
+    what the server takes, where a storage engine names things otherwise.
     """
 
-    def __init__(self, products: dict[str, str], *, plugin: str = "", lines: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        products: dict[str, str],
+        *,
+        plugin: str = "",
+        lines: Sequence[str] = (),
+        written: Callable[[Assignment], Assignment] = dict,
+    ) -> None:
         self._products = products
         self._plugin = plugin
         self._lines = tuple(lines)
+        self._written = written
 
     def installations(self, bin_dir: Path | None = None) -> list[Installation]:
         if bin_dir is not None:
@@ -104,18 +113,21 @@ class MySQLRecipe:
         user: str,
         run_as: str | None,
         password_file: Path | None = None,
+        made_with: Mapping[str, Value] | None = None,
     ) -> None:
         """Makes a data folder with the one account `user`, who may do everything, and a database of the same name.
 
         Raises `SandboxError` with the tool's words.
         """
-        done = _run_as(run_as, _initialiser(installation, data), data.parent)
+        options = [f"--{line.replace(' ', '')}" for line in units.option_lines(dict(made_with or {}))]
+        done = _run_as(run_as, [*_initialiser(installation, data), *options], data.parent)
         if done.returncode == 0 and (data / "mysql").is_dir():
             password = password_file.read_text(encoding="ascii").strip() if password_file else ""
             statements = data.parent / "init.sql"
             _write_for(run_as, statements, "\n".join(account_statements(installation, user, password)) + "\n")
             try:
-                done = _run_as(run_as, self._first_run(installation, data, statements), data.parent)
+                command = [*self._first_run(installation, data, statements), *options]
+                done = _run_as(run_as, command, data.parent)
             finally:
                 statements.unlink(missing_ok=True)
             # A statement that fails does not fail the server: it goes on and never reaches its own end.
@@ -147,7 +159,7 @@ class MySQLRecipe:
             *self._lines,
         ]
         if assignment:
-            lines += ["", "# The assignment.", *units.option_lines(assignment)]
+            lines += ["", "# The assignment.", *units.option_lines(self._written(assignment))]
         _replace(data / OPTION_FILE, "\n".join(lines) + "\n")
         # Settings that SET PERSIST made belong to the last configuration.
         (data / "mysqld-auto.cnf").unlink(missing_ok=True)

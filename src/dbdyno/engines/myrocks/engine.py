@@ -61,14 +61,16 @@ class MyRocks:
 
     def render(self, assignment: Assignment) -> tuple[str, list[str]]:
         from dbdyno.engines._mysql import units
+        from dbdyno.engines.myrocks import families
 
-        return units.render(assignment)
+        return units.render(families.joined(assignment))
 
     def recipe(self) -> Recipe:
         from dbdyno.engines._mysql.server import MySQLRecipe
+        from dbdyno.engines.myrocks import families
 
         schemes = {product: f"{product}+{_WORDS[0]}" for product in self._products}
-        return MySQLRecipe(schemes, plugin=_PLUGIN, lines=_LINES)
+        return MySQLRecipe(schemes, plugin=_PLUGIN, lines=_LINES, written=families.joined)
 
 
 ENGINE = MyRocks("mariadb", "mysql")

@@ -5,10 +5,15 @@ Source: MariaDB manual, "MyRocks System Variables" and "MyRocks Status Variables
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from dbdyno.engines._mysql import units
 from dbdyno.engines._mysql.session import MySQLSession
+from dbdyno.engines.myrocks import families
 from dbdyno.model.engine import Debt
 from dbdyno.model.errors import TargetError
 from dbdyno.model.fact import Fact
+from dbdyno.model.knob import Assignment, Setting
 
 SETTLE_S_MAX = 3600.0
 _STEP_S = 0.05
@@ -30,6 +35,23 @@ class MyRocksSession(MySQLSession):
         rows = self.run(_ENGINE, "ask for the storage engine")
         there = bool(rows) and str(rows[0][0]) in ("YES", "DEFAULT")
         return [*super().facts(), Fact(name="server.storage_engine_there", source="information_schema", value=there)]
+
+    def settings(self) -> dict[str, Setting]:
+        rows = self.run(families.QUERY, "read the options of the column family")
+        return {**super().settings(), **families.settings((str(kind), str(value)) for kind, value in rows)}
+
+    def apply(self, assignment: Assignment, *, reset: Sequence[str] | Mapping[str, str] = ()) -> list[str]:
+        if names := families.only_at_start(assignment):
+            line = "".join(units.option_lines(families.joined({name: assignment[name] for name in names})))
+            raise TargetError(
+                f"{self._target.label} takes options of a column family only when it starts.",
+                found=", ".join(names),
+                todo=f"write `{line}` into the server's option file, and restart it",
+            )
+        kept = dict(reset) if isinstance(reset, Mapping) else {name: "" for name in reset}
+        for name in families.only_at_start(kept):
+            del kept[name]
+        return super().apply(assignment, reset=kept if isinstance(reset, Mapping) else list(kept))
 
     def settle(self) -> Debt:
         """Writes the memtables and level 0 down and waits until no compaction is pending; all that is deferred work.
