@@ -26,7 +26,9 @@ def write_dump(out: Path, checked: Checked, host: Fetched | None) -> Path:
     """Writes it whole or not at all. Raises `HostError` when it cannot be written."""
     part = out.with_name(out.name + ".part")
     facts = [Fact(name="dump.engine", value=checked.engine), Fact(name="dump.target", value=checked.target)]
-    facts += [fact for fact in checked.facts if not fact.name.startswith(("contract.", "check.", "server.memory_limit"))]
+    facts += [
+        fact for fact in checked.facts if not fact.name.startswith(("contract.", "check.", "server.memory_limit"))
+    ]
     content: dict[str, bytes] = {
         "README": README.encode(),
         FACTS_FILE: b"".join(to_json(fact) + b"\n" for fact in facts),

@@ -19,14 +19,15 @@ from types import ModuleType
 import msgspec
 
 from dbdyno.check.book import engine_module, engines_with
+from dbdyno.check.host import subject_of
 from dbdyno.check.remote import parse_stream
 from dbdyno.check.result import Problem
 from dbdyno.check.server import FACTS_MAX, bounded
 from dbdyno.hosts.audit import read_facts
-from dbdyno.hosts.subject import Subject
 from dbdyno.model.clock import Clock
 from dbdyno.model.errors import UsageError
 from dbdyno.model.fact import Fact
+from dbdyno.model.facts import Facts
 from dbdyno.model.record import from_json
 
 FILE_BYTES_MAX = 64 << 20
@@ -64,11 +65,15 @@ def read_dump(path: Path, *, clock: Clock) -> Dump:
         raise UsageError(f"There is no {path}.", todo="name a file or a folder that holds a dump")
     dump = Dump()
     with _folder_of(path, dump) as folder:
-        for tree in _trees(folder):
-            dump.add(list(read_facts(tree, Subject(), clock=clock)))
-            dump.has_host = True
         for file in _files(folder, dump):
             _read_file(file, file.relative_to(folder).as_posix() if file != folder else file.name, dump)
+        for tree in _trees(folder):
+            # After the server's own words, which say where its data lies. What was seen when the dump was made is
+            # better than what its files say, since it had commands too.
+            machine = list(read_facts(tree, subject_of(Facts(dump.facts), tree), clock=clock))
+            known = {fact.name for fact in dump.facts if not fact.unknown}
+            dump.add([fact for fact in machine if fact.name not in known])
+            dump.has_host = True
     if not dump.facts:
         seen = "; ".join(problem.what for problem in dump.problems[:5])
         raise UsageError(
@@ -139,7 +144,9 @@ def _files(folder: Path, dump: Dump) -> Iterator[Path]:
     skip = {tree / name for tree in trees for name in (*_TREE, "etc", "boot", "lib", "usr", "var", "run")}
     count = 0
     for path in sorted(folder.rglob("*")):
-        if not path.is_file() or path.is_symlink() or any(one in skip for one in path.parents):
+        if not path.is_file() or path.is_symlink() or path.name.startswith(".") or path.name == "README":
+            continue
+        if any(one in skip for one in path.parents):
             continue
         count += 1
         if count > FILES_MAX:
@@ -190,7 +197,6 @@ def _own_facts(text: str, name: str, dump: Dump) -> None:
     broken = 0
     facts: list[Fact] = []
     engine = ""
-    known = {fact.name for fact in dump.facts}
     for line in text.splitlines():
         try:
             fact = from_json(line, Fact)
@@ -199,7 +205,7 @@ def _own_facts(text: str, name: str, dump: Dump) -> None:
             continue
         if fact.name == "dump.engine":
             engine = str(fact.value) if engine_exists(str(fact.value)) else ""
-        elif fact.name not in known:
+        else:
             facts.append(fact)
     if broken:
         dump.problems.append(Problem(source=name, what=f"{broken} lines of {name} could not be read."))
