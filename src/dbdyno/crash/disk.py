@@ -132,6 +132,11 @@ class RecordingDisk:
         endian)."""
         return self._places.store / "stamp"
 
+    @property
+    def process_id(self) -> ProcessId | None:
+        """The recording process; None when it is not running."""
+        return self._process.identity if self._process is not None else None
+
     def __enter__(self) -> Self:
         """Raises `HostError`."""
         self.open()
