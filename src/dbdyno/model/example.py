@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from dbdyno.model.fact import Fact, Scalar
 from dbdyno.model.facts import Facts
@@ -57,9 +58,9 @@ class Example(MemoryRecording):
         self.add(name, self.clock, self._values(usual, during), unit=unit, role=role)
         return self
 
-    def curve(self, name: str, of: Callable[[Floats], Floats], *, unit: str = "", role: str = "") -> Example:
+    def curve(self, name: str, of: Callable[[Floats], npt.ArrayLike], *, unit: str = "", role: str = "") -> Example:
         """A series that is a function of the time in seconds."""
-        self.add(name, self.clock, of(self.clock), unit=unit, role=role)
+        self.add(name, self.clock, np.asarray(of(self.clock), dtype=np.float64), unit=unit, role=role)
         return self
 
     def words(self, name: str, usual: str, *, during: str | None = None) -> Example:

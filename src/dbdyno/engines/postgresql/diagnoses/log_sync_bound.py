@@ -27,13 +27,15 @@ from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
 
 _SHARE = 0.5
+_WAITING_MIN = 2.0
+"""One client that always waits for its own commit is as it must be."""
 _CLIENTS_FOR_DELAY = 8.0
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
     log, replica = share(recording, stall, *LOG_SYNC), share(recording, stall, *REPLICA)
     waiting = clients(recording, stall, *LOG_SYNC)
-    if log < _SHARE or waiting < 1.0 or replica > log:
+    if log < _SHARE or waiting < (1.0 if stall else _WAITING_MIN) or replica > log:
         return None
     busy = [
         event

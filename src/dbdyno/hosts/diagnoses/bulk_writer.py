@@ -1,0 +1,111 @@
+"""bulk-writer: another program writes in bulk beside the server
+
+What is seen: in the stall far more is written than the server and the driver write, and one program is seen to do it.
+
+Why it happens: a backup, a copy, a log rotation or an export shares disk, write cache and bandwidth with the server,
+whose syncs wait behind it.
+
+Remedy: another disk or time; a limit for the job (systemd's IOWriteBandwidthMax, rsync --bwlimit, ionice where the
+scheduler heeds it); write past the page cache.
+
+Cost: the job takes longer.
+
+Rivals: the server's own writes (a checkpoint, temporary files): they are counted as the server's.
+
+References: "The write cache: Swap insanity tome III" (Percona, 2017), where a backup split into files did it.
+"""
+
+from __future__ import annotations
+
+from dbdyno.hosts.diagnoses._disk import data_device
+from dbdyno.model.diagnosis import Diagnosis
+from dbdyno.model.example import Example
+from dbdyno.model.facts import MissingFact
+from dbdyno.model.finding import Finding, Fix, Needs
+from dbdyno.model.recording import Recording, Stall
+from dbdyno.model.units import bytes_text
+
+_SHARE = 0.5
+"""Of what reached the disk in the stall."""
+_FACTOR = 3.0
+_BYTES_PER_S = 1 << 20
+
+
+def check(recording: Recording, stall: Stall | None) -> Finding | None:
+    if stall is None:
+        return None
+    device = data_device(recording)
+    disk = recording.series("disk", "write_bytes", device)
+    own = sum(
+        recording.series("process", "write_bytes", who).during(stall, slack_s=1).mean()
+        for who in recording.keys("process")
+    )
+    seen = disk.during(stall, slack_s=1).mean()
+    program, per_s = _writer(recording, stall)
+    usual = max(0.0, recording.series("writers", "write_bytes", program).before(stall).median()) if program else 0.0
+    foreign = max(seen - own, 0.0)
+    if not program or per_s < max(_BYTES_PER_S, _FACTOR * usual) or per_s < _SHARE * max(own, 1.0):
+        return None
+    name, _, pid = program.rpartition("/")
+    return Finding(
+        says=f"{name} (process {pid}) wrote {bytes_text(per_s)}/s in the stall; the server wrote {bytes_text(own)}/s "
+        f"and {device} took {bytes_text(seen)}/s.",
+        why="The server's syncs wait behind the other program's writes.",
+        evidence={
+            "program": program,
+            "program_bytes_per_s": round(per_s),
+            "server_bytes_per_s": round(own),
+            "disk_bytes_per_s": round(seen),
+            "foreign_bytes_per_s": round(foreign),
+        },
+        remedy=f"Move {name} to another disk or time, or bound what it may write.",
+        fixes=(
+            Fix(
+                kind="service",
+                name="IOWriteBandwidthMax",
+                value=f"/dev/{device} {max(1, int(per_s / 10) >> 20)}M",
+                live=f"ionice -c 3 -p {pid}",
+                needs=Needs.PERSON,
+            ),
+        ),
+        risk="The job takes longer.",
+        verify="writers.write_bytes of that program stays small while the server is busy.",
+        confidence=0.8,
+        ruled_out=(f"the server's own writes: {bytes_text(own)}/s",),
+        series=(f"writers.write_bytes/{program}", f"disk.write_bytes/{device}", "process.write_bytes"),
+    )
+
+
+def _writer(recording: Recording, stall: Stall) -> tuple[str, float]:
+    """The program that wrote most around the stall (it is asked for every few seconds), and its bytes per second."""
+    found = [("", 0.0)]
+    recording.series("writers", "write_bytes")
+    for program in recording.keys("writers"):
+        try:
+            series = recording.series("writers", "write_bytes", program).during(stall, slack_s=5.0)
+            found.append((program, series.max()))
+        except MissingFact:
+            continue
+    return max(found, key=lambda one: one[1])
+
+
+def _example(*, bulk: bool) -> Example:
+    """In the stall rsync writes 80 MB/s, or the server does."""
+    example = Example()
+    example.level("disk.write_bytes/vda", 1e7, during=9e7, unit="B/s", role="disk_write_bytes")
+    example.level("disk.busy_ms/vda", 300, during=1000, unit="ms/s", role="disk_busy_ms")
+    example.level("process.write_bytes/server", 9e6, during=5e6 if bulk else 8.5e7, role="process_write_bytes")
+    example.level("process.write_bytes/driver", 0)
+    example.level("writers.write_bytes/rsync/812", 100, during=8e7 if bulk else 100, unit="B/s")
+    example.level("writers.write_bytes/journald/300", 2000, unit="B/s")
+    return example
+
+
+DIAGNOSIS = Diagnosis(
+    id="bulk-writer",
+    title="Another program writes in bulk beside the server",
+    check=check,
+    source="The write cache: Swap insanity tome III (Percona, 2017)",
+    bad=lambda: _example(bulk=True),
+    good=lambda: _example(bulk=False),
+)
