@@ -198,6 +198,10 @@ impl Workload for Ledger {
             .collect()
     }
 
+    fn session(&self) -> Vec<String> {
+        self.file.section("session", &[])
+    }
+
     fn client(&self, connection: u32, connections: u32) -> Client {
         let state = State {
             client: connection as i32 + 1,
