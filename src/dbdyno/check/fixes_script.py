@@ -118,7 +118,7 @@ def _ordered(steps: Iterable[Step]) -> list[Step]:
     ]
 
 
-def _apply(step: Step) -> str:
+def _apply(step: Step) -> str:  # noqa: PLR0911 - one for each kind of step
     match step.kind:
         case "line":
             words = [step.path, step.pattern.replace(r"\t", "\t"), step.line, *step.header.splitlines()]

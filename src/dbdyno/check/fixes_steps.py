@@ -25,7 +25,7 @@ class Step(Record, frozen=True, kw_only=True):
     header: str = ""
     """Lines above it in a file that does not have them yet."""
     name: str = ""
-    """Limit, mount point, unit."""
+    """Limit, mount point, unit; of `write` the ratio that a limit in bytes replaces."""
     value: str = ""
     before: str = ""
     """What was seen when the plan was made; what is seen when it is applied counts for the undo."""
@@ -40,11 +40,11 @@ class Step(Record, frozen=True, kw_only=True):
         return self.kind not in ("line", "fstab")
 
     @property
-    def says(self) -> str:
+    def says(self) -> str:  # noqa: PLR0911 - one for each kind of step
         """The step in one line, as a person would type or write it."""
         match self.kind:
             case "line":
-                return f"{self.path}: {self.line}"
+                return f"{self.path}: {self.line or 'no line for what ' + self.for_ + ' replaces'}"
             case "fstab":
                 return f"/etc/fstab: {self.value} for {self.name}"
             case "write":
@@ -73,15 +73,18 @@ def _line(fix: Fix, pattern: str, **more: str) -> Step:
     )  # fmt: skip
 
 
-def _sysctl(fix: Fix, _: Facts) -> list[Step]:
+def _sysctl(fix: Fix, facts: Facts) -> list[Step]:
     dotted = re.escape(fix.name).replace(r"\.", "[./]").replace(r"\-", "-")
     steps = [_line(fix, rf"[ \t]*-?[ \t]*{dotted}[ \t]*=")]
+    replaced = ""
     # Of a limit's two forms only one may stand in a file: the kernel takes the last that it reads.
     if fix.name.startswith("vm.dirty") and fix.name.endswith("_bytes"):
+        ratio = facts.find(f"host.sysctl.{fix.name.replace('_bytes', '_ratio')}")
+        replaced = str(ratio.value) if ratio and not ratio.unknown else ""
         rival = re.escape(fix.name.replace("_bytes", "_ratio")).replace(r"\.", "[./]")
         steps.insert(0, Step(kind="line", path=fix.file, pattern=rf"[ \t]*-?[ \t]*{rival}[ \t]*=", for_=fix.name))
     path = "/proc/sys/" + fix.name.replace(".", "/")
-    return [*steps, Step(kind="write", path=path, value=fix.value, before=fix.before, for_=fix.name)]
+    return [*steps, Step(kind="write", path=path, name=replaced, value=fix.value, before=fix.before, for_=fix.name)]
 
 
 def _sysfs(fix: Fix, _: Facts) -> list[Step]:
