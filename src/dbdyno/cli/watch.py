@@ -74,7 +74,7 @@ def _run_of(text: str) -> Path | None:
 def _live(target: str, every_s: float, stack: contextlib.ExitStack) -> Source:
     from dbdyno.view.source import LiveSource
 
-    served = stack.enter_context(find_target(target).serving())
+    served = stack.enter_context(find_target(target).observing())
     box = served.sandbox
 
     def watch() -> Watch:

@@ -23,6 +23,7 @@ from dbdyno.model.engine import Engine, Session
 from dbdyno.model.errors import DynoError
 from dbdyno.model.fact import Fact
 from dbdyno.model.plan import Plan
+from dbdyno.model.probe import Probe, Sample
 from dbdyno.model.run import Outcome, RunStatus
 from dbdyno.model.target import Secret, Target
 from dbdyno.run.doubts import Evidence, find_doubts
@@ -33,6 +34,8 @@ from dbdyno.samples.sampler import Sampler, ServerLine
 
 Pids = Callable[[], Sequence[int]] | Sequence[int] | None
 OnEvent = Callable[[dict[str, Any]], None]
+OnProbes = Callable[[Sequence[Probe]], Callable[[Sample], None]]
+"""Gets the definitions of what is asked, and returns who else is to see each sample."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,14 @@ def execute(
     root: Path = Path("/"),
     server_log: Callable[[], str] | None = None,
     adopt: bool = False,
+    on_probes: OnProbes | None = None,
 ) -> Outcome:
     """Runs the plan and writes the run folder.
 
     `server_pids` are the server's processes (asked again at each tick when it is callable), `device` and `data_folder`
     where its data is; all may be unknown. `on_event` gets each event of the driver. `stop` ends the run early, with an
-    outcome of status `interrupted`. `adopt` runs on a dataset that is not marked as ours. Raises `TargetError` (before
+    outcome of status `interrupted`. `adopt` runs on a dataset that is not marked as ours. `on_probes` lets
+    somebody else see the samples too. Raises `TargetError` (before
     a folder is made), `HostError`, `RecordError`, `DriverError` (after the outcome was written: `failed`).
     """
     about = Surroundings(clock, root, server_pids, device, data_folder)
@@ -74,6 +79,7 @@ def execute(
     session = engine.connect(plan.target, secret)
     writer = RunWriter(folder, plan, started_unix_s=clock.unix())
     run = _Run(plan, secret, engine, about=about, writer=writer, stop=stop or threading.Event(), on_event=on_event)
+    run.on_probes = on_probes
     error: DynoError | None = None
     with contextlib.ExitStack() as stack:
         stack.callback(writer.close)
@@ -111,6 +117,8 @@ class _Run:
     ) -> None:
         self.plan, self.secret, self.engine, self.about = plan, secret, engine, about
         self.writer, self.stop, self.on_event = writer, stop, on_event
+        self.on_probes: OnProbes | None = None
+        self._also: Callable[[Sample], None] = lambda _: None
         self.driver_pid: int | None = None
         self.interrupted = False
 
@@ -151,7 +159,7 @@ class _Run:
             line.close()
         sampler = Sampler(
             clock=self.about.clock,
-            emit=self.writer.sample,
+            emit=self._emit,
             watch=self._watch,
             root=self.about.root,
             line=line if plan.sample else None,
@@ -160,7 +168,13 @@ class _Run:
             machine=plan.sample and is_here(plan.target),
         )
         self.writer.probes(sampler.probes())
+        if self.on_probes is not None:
+            self._also = self.on_probes(sampler.probes())
         return sampler
+
+    def _emit(self, sample: Sample) -> None:
+        self.writer.sample(sample)
+        self._also(sample)
 
     def load(self, binary: Path, sampler: Sampler, *, adopt: bool) -> None:
         """Runs the driver to its end. Raises `DriverError`."""

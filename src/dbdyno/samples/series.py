@@ -58,6 +58,10 @@ class SampleStore:
         """Names of the probes that were answered at least once."""
         return [name for name in self._samples if name in self._probes and any(s.rows for s in self._samples[name])]
 
+    def known(self) -> list[str]:
+        """Names of all probes that were to be asked."""
+        return list(self._probes)
+
     def probe(self, name: str) -> Probe | None:
         return self._probes.get(name)
 

@@ -77,6 +77,16 @@ class Resolved:
                     error.what, found=f"the end of the server's log:\n{log}", todo=error.todo, code=error.code
                 ) from error
 
+    @contextlib.contextmanager
+    def observing(self) -> Iterator[Resolved]:
+        """For those who only look: a sandbox that runs is looked at while another dyno works on it; one that does not
+        run is started, and stopped at the end."""
+        if self.sandbox is None or not self.sandbox.running():
+            with self.serving() as served:
+                yield served
+        else:
+            yield Resolved(self.sandbox.target, self.sandbox.secret, self.engine, self.sandbox)
+
 
 def permissions(words: Iterable[str]) -> frozenset[Permission]:
     """Permissions by name. Raises `UsageError` for what is not one."""
