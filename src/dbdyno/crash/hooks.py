@@ -9,8 +9,9 @@ controls:
     settings = { name = "value" }
     says = "what it gives up"
     source = "manual or article, year"
-    needs_tearing = false        # true: shows only where the file system tears a page
+    needs_tearing = false        # true: shows only where a page is torn
     version_min = 0
+    version_max = 999999999
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ class Integrity(Protocol):
         empty text."""
         ...
 
+    def stir(self, target: Target, secret: Secret) -> None:
+        """Has the server write its data pages, or go on with it; asked again and again during the load, so that a loss
+        of power finds them in flight. Must return soon. Raises `TargetError`."""
+        ...
+
     def damages(self, target: Target, secret: Secret) -> list[str]:
         """What the running server finds in its own tables and indexes, in words. Raises `TargetError` when it cannot
         be asked."""
@@ -52,6 +58,9 @@ class NoIntegrity:
 
     def prepare(self, target: Target, secret: Secret) -> str:
         return f"dyno knows no checks of {target.engine}'s own"
+
+    def stir(self, target: Target, secret: Secret) -> None:
+        """What is written when is left to the server."""
 
     def damages(self, target: Target, secret: Secret) -> list[str]:
         return []
@@ -80,7 +89,9 @@ def controls_of(engine: str, version: int) -> tuple[Control, ...]:
 def parse_controls(text: str, version: int) -> tuple[Control, ...]:
     """Those that this version has."""
     return tuple(
-        _control(entry) for entry in tomllib.loads(text).get("control", []) if entry.get("version_min", 0) <= version
+        _control(entry)
+        for entry in tomllib.loads(text).get("control", [])
+        if entry.get("version_min", 0) <= version <= entry.get("version_max", version)
     )
 
 

@@ -15,6 +15,7 @@ from dbdyno.crash.acks import read_history
 from dbdyno.crash.check import Dataset
 from dbdyno.crash.disk import FileSystem, RecordingDisk
 from dbdyno.crash.hooks import Integrity
+from dbdyno.crash.pressure import Pressure
 from dbdyno.crash.server import DATA, CrashServer
 from dbdyno.crash.store import CrashFolder, Recording
 from dbdyno.crash.verdict import LOSSLESS
@@ -26,9 +27,8 @@ from dbdyno.run.driver import Driver, find_driver, load_dataset, run_plan
 from dbdyno.sandbox import copying
 from dbdyno.sandbox.sandbox import Sandbox
 
-CHECKPOINT_EVERY_S = 0.8
-"""A checkpoint so often: what is written between two of them, and the pages that a checkpoint writes, are what a loss
-of power tears."""
+STIR_EVERY_S = 0.8
+"""The server is made to write its data pages so often: they are what a loss of power tears."""
 _INTERVAL_S = 0.2
 ACCOUNTS, PAGES = 4000, 64
 
@@ -89,7 +89,7 @@ def record_load(plan: CrashPlan, arm: Control, ground: Ground) -> Recording:
             _settle(server)
             disk.make_base()
             say(f"load for {plan.load_s:g} s")
-            _run(plan, arm, server, folder, disk.stamp_file)
+            _run(plan, arm, server, ground, disk.stamp_file)
             ended_s = clock.monotonic()
             disk.write_hints(integrity.role_of)
             server.crash()
@@ -135,8 +135,9 @@ def _settle(server: CrashServer) -> None:
         session.close()
 
 
-def _run(plan: CrashPlan, arm: Control, server: CrashServer, folder: CrashFolder, stamp_file: Path) -> None:
-    """The load, with a checkpoint now and then. Raises `DriverError`."""
+def _run(plan: CrashPlan, arm: Control, server: CrashServer, ground: Ground, stamp_file: Path) -> None:
+    """The load, with data pages written now and then. Raises `DriverError`, `TargetError`."""
+    folder = ground.folder
     workload = plan.workload
     if workload.name in LOSSLESS:
         files = {"ack_file": str(folder.acks(arm.name)), "stamp_file": str(stamp_file)}
@@ -151,18 +152,22 @@ def _run(plan: CrashPlan, arm: Control, server: CrashServer, folder: CrashFolder
         phases=(Phase(name="load", time_s=plan.load_s),),
     )
     driver = Driver(find_driver(), run_plan(run, server.secret), folder.driver_log(arm.name))
-    session = server.engine.connect(server.target, server.secret)
-    settled_s = 0.0
+    pressure = Pressure(server.data, plan.seed)
+    # All that was there before is on the disk: only what changes from now on is pushed.
+    pressure.begin()
+    stirred_s = 0.0
     try:
         for _, event in driver.events(threading.Event()):
             at_s = float(event.get("t_s", 0.0))
-            if event["event"] == "interval" and at_s - settled_s >= CHECKPOINT_EVERY_S:
-                settled_s = at_s
-                session.settle()
+            if event["event"] != "interval":
+                continue
+            pressure.push()
+            if at_s - stirred_s >= STIR_EVERY_S:
+                stirred_s = at_s
+                ground.integrity.stir(server.target, server.secret)
         driver.finish()
     finally:
         driver.kill()
-        session.close()
 
 
 def _count(plan: CrashPlan, folder: CrashFolder, arm: Control) -> tuple[int, int]:

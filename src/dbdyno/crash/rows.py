@@ -7,7 +7,7 @@ from typing import Any
 from dbdyno.crash.check import Rows
 from dbdyno.model.engine import Session
 from dbdyno.model.fact import Scalar
-from dbdyno.model.probe import Probe
+from dbdyno.model.probe import Column, ColumnKind, Probe
 
 TIMEOUT_S = 60.0
 _TABLES = {
@@ -26,7 +26,8 @@ def read_rows(session: Session) -> Rows:
 
 def _table(session: Session, name: str, table: str, columns: tuple[str, ...]) -> list[Any]:
     query = f"SELECT {', '.join(columns)} FROM {table}"
-    probe = Probe(name=name, title=f"rows of {table}", columns=(), query=query, timeout_s=TIMEOUT_S)
+    shape = tuple(Column(name=column, kind=ColumnKind.TEXT) for column in columns)
+    probe = Probe(name=name, title=f"rows of {table}", columns=shape, query=query, timeout_s=TIMEOUT_S)
     casts = [(column, str if column in _TEXTS else _number) for column in columns]
     return [tuple(cast(row[column]) for column, cast in casts) for row in session.ask(probe)]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from dbdyno.crash.hooks import preloaded
 from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Installation, Recipe
-from dbdyno.model.knob import Assignment
+from dbdyno.model.knob import Assignment, Value
 from dbdyno.model.target import Secret, Target
 from dbdyno.sandbox.copying import remove_tree
 from dbdyno.sandbox.options import SandboxOptions
@@ -42,6 +43,7 @@ class CrashServer(Sandbox):
             user=model.record.user,
             database=model.record.database,
             socket_dir=str(_socket_dir(folder)),
+            made_with=model.record.made_with,
             created_unix_s=clock.unix(),
         )
         super().__init__(folder, record, model.engine, clock)
@@ -65,6 +67,7 @@ class CrashServer(Sandbox):
             user=self.record.user,
             run_as=identity.name if identity else None,
             password_file=password,
+            made_with=self.record.made_with,
         )
         if identity:
             os.chown(password, os.getuid(), os.getgid())
@@ -99,8 +102,11 @@ class Preloaded:
         user: str,
         run_as: str | None,
         password_file: Path | None = None,
+        made_with: Mapping[str, Value] | None = None,
     ) -> None:
-        self._recipe.initialise(installation, data, user=user, run_as=run_as, password_file=password_file)
+        self._recipe.initialise(
+            installation, data, user=user, run_as=run_as, password_file=password_file, made_with=made_with
+        )
 
     def configure(self, data: Path, *, port: int, socket_dir: Path, assignment: Assignment) -> None:
         self._recipe.configure(data, port=port, socket_dir=socket_dir, assignment=assignment)

@@ -35,7 +35,7 @@ mod tests {
     fn contents_follow_from_their_place() {
         assert_eq!(payload(1, 2, 3, 2), payload(1, 2, 3, 3)[..32]);
         assert_ne!(payload(1, 2, 3, 1), payload(2, 1, 3, 1));
-        // The same line stands in tests/unit/crash/test_payload.py.
+        // The same line stands in tests/unit/crash/test_crash_payload.py.
         assert_eq!(payload(1, 2, 3, 2), "c31ebcc69d88b474741fb0bf0d7db59e");
     }
 }

@@ -36,6 +36,13 @@ class Integrity:
             return f"amcheck cannot be had here: {_words(error)}"
         return ""
 
+    def stir(self, target: Target, secret: Secret) -> None:
+        try:
+            with _connect(target, secret) as connection:
+                connection.execute("CHECKPOINT")
+        except psycopg.Error as error:
+            raise TargetError(f"{target.label} makes no checkpoint.", found=_words(error)) from None
+
     def damages(self, target: Target, secret: Secret) -> list[str]:
         try:
             with _connect(target, secret) as connection:
