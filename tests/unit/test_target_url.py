@@ -50,6 +50,36 @@ def test_what_the_url_leaves_out_comes_from_the_environment() -> None:
     assert secret.reveal() == "own"
 
 
+@pytest.mark.parametrize(
+    ("words", "level"),
+    [("", ""), ("sslmode=disable", "disable"), ("sslmode=allow", "disable"), ("sslmode=prefer", "prefer"),
+     ("sslmode=require", "require")],
+)  # fmt: skip
+def test_encryption_is_as_the_url_says_and_none_without_a_word(words: str, level: str) -> None:
+    target, _ = subject.parse(f"postgresql://h/db?{words}", EMPTY)
+    assert (target.tls, target.tls_ca) == (level, "")
+    assert subject.encryption(target) == (f"sslmode={level}" if level else "")
+
+
+def test_a_file_of_authorities_makes_the_server_prove_itself(tmp_path: Path) -> None:
+    (tmp_path / ".postgresql").mkdir()
+    roots = tmp_path / ".postgresql" / "root.crt"
+    roots.write_text("a certificate")
+    with_file = {**EMPTY, "HOME": str(tmp_path)}
+    for words, level in (("sslmode=require", "verify-ca"), ("sslmode=verify-full", "verify-full")):
+        target, _ = subject.parse(f"postgresql://h/db?{words}", with_file)
+        assert (target.tls, target.tls_ca) == (level, str(roots))
+        assert subject.encryption(target) == f"sslmode={level} sslrootcert={roots}"
+    assert subject.parse("postgresql://h/db", with_file)[0].tls == ""
+    with pytest.raises(UsageError, match="verify-full only"):
+        subject.parse("postgresql://h/db?sslmode=require", {**EMPTY, "PGSSLROOTCERT": "system"})
+    with pytest.raises(UsageError, match="is not known"):
+        subject.parse("postgresql://h/db", {**EMPTY, "PGSSLMODE": "on"})
+    target, _ = subject.parse("postgresql://h/db?sslmode=verify-full&sslrootcert=system", with_file)
+    assert (target.tls, target.tls_ca) == ("verify-full", "")
+    assert subject.encryption(target) == "sslmode=verify-full sslrootcert=system"
+
+
 def test_the_machine_is_ours_only_when_the_server_is() -> None:
     assert subject.parse("postgresql:///x?host=/run/pg", EMPTY)[0].machine == "local"
     assert subject.parse("postgresql://localhost/x", EMPTY)[0].machine == "local"
@@ -63,7 +93,9 @@ def test_the_machine_is_ours_only_when_the_server_is() -> None:
         ("postgresql://h:0/db", "port"),
         ("postgresql://h:70000/db", "port"),
         ("postgresql://a,b/db", "several hosts"),
-        ("postgresql://h/db?sslmode=verify-full", "encryption"),
+        ("postgresql://h/db?sslmode=verify-full", "certificate of the authority"),
+        ("postgresql://h/db?sslmode=verify-ca&sslrootcert=/nowhere/ca.pem", "certificate of the authority"),
+        ("postgresql://h/db?sslmode=require&sslrootcert=system", "verify-full only"),
         ("postgresql://h/db?application_name=x", "application_name"),
         ("postgresql://h/db?nonsense=1", "URL"),
         ("postgresql://u@[::1/db", "URL"),

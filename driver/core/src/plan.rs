@@ -93,6 +93,29 @@ pub struct Target {
     pub password: Option<String>,
     #[serde(default)]
     pub database: String,
+    /// Of no meaning on a Unix socket.
+    #[serde(default)]
+    pub tls: Tls,
+    /// File of the authorities that may sign the server's certificate; empty: those of the system.
+    #[serde(default)]
+    pub tls_ca: String,
+}
+
+/// Whether connections are encrypted and how the server is checked, from the weakest to the strictest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tls {
+    #[default]
+    #[serde(alias = "")]
+    Disable,
+    /// Encrypted where the server can.
+    Prefer,
+    /// Encrypted, whoever the server is.
+    Require,
+    /// Its certificate is signed by an authority that we trust.
+    VerifyCa,
+    /// And is for the host that the target names.
+    VerifyFull,
 }
 
 impl std::fmt::Debug for Target {
@@ -263,6 +286,19 @@ mod tests {
         assert_eq!((plan.threads, plan.retries_max, plan.reconnects_max), (1, 10, 30));
         assert_eq!(plan.phases[0].mode, Mode::Closed);
         assert!(plan.phases[0].measured);
+    }
+
+    #[test]
+    fn encryption_is_off_unless_asked_for() {
+        let of = |words: &str| serde_json::from_str::<Target>(&format!(r#"{{"dialect": "null"{words}}}"#));
+        assert_eq!(of("").unwrap().tls, Tls::Disable);
+        assert_eq!(of(r#", "tls": """#).unwrap().tls, Tls::Disable);
+        assert_eq!(
+            of(r#", "tls": "verify-full", "tls_ca": "/ca.pem""#).unwrap().tls,
+            Tls::VerifyFull
+        );
+        let message = of(r#", "tls": "on""#).unwrap_err().to_string();
+        assert!(message.contains("`verify-full`"), "{message}");
     }
 
     #[test]

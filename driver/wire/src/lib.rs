@@ -11,8 +11,10 @@ mod input;
 mod mysql;
 pub mod null;
 mod postgresql;
+mod raw;
 mod rows;
 mod socket;
+mod tls;
 
 /// What a connection asks of the executor that polls it. A connection is driven by one task.
 pub trait Runtime {

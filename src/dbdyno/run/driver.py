@@ -97,6 +97,8 @@ def plan_text(plan: dict[str, Any], target: Target, secret: Secret) -> bytes:
         "user": target.user,
         "password": secret.reveal(),
         "database": target.database,
+        "tls": target.tls or "disable",
+        "tls_ca": target.tls_ca,
     }
     return to_json({"protocol": PROTOCOL, "target": where, **plan})
 

@@ -8,7 +8,6 @@ pub mod capability {
     pub const LONG_PASSWORD: u64 = 1;
     pub const CONNECT_WITH_DB: u64 = 1 << 3;
     pub const PROTOCOL_41: u64 = 1 << 9;
-    #[cfg(test)]
     pub const SSL: u64 = 1 << 11;
     pub const TRANSACTIONS: u64 = 1 << 13;
     pub const SECURE_CONNECTION: u64 = 1 << 15;

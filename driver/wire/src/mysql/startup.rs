@@ -3,7 +3,7 @@
 use std::io;
 use std::rc::Rc;
 
-use dyno_core::plan::Target;
+use dyno_core::plan::{Target, Tls};
 use dyno_core::session::{Failure, ServerError, Statement};
 
 use super::auth::{METHODS, Method, plain, sealed};
@@ -176,11 +176,40 @@ impl Login<'_> {
         if own {
             self.connection.capabilities &= !capability::LONG_PASSWORD;
         }
-        let sequence = span.sequence.wrapping_add(1);
+        let mut sequence = span.sequence.wrapping_add(1);
+        if self.target.tls != Tls::Disable && !self.secure {
+            sequence = self.encrypt(&greeting, sequence).await?;
+        }
         // A method that we do not know is answered with one that we do; the server then names the user's own.
         let method = Method::named(&greeting.plugin).unwrap_or(Method::Native);
         self.respond(&greeting, method, sequence).await?;
         self.negotiate(method, greeting.nonce).await
+    }
+
+    /// Encrypts the connection, where the target wants it and the server can; returns the next packet's number.
+    async fn encrypt(&mut self, greeting: &Greeting, sequence: u8) -> Result<u8, ConnectError> {
+        if greeting.capabilities & capability::SSL == 0 {
+            if self.target.tls == Tls::Prefer {
+                return Ok(sequence);
+            }
+            let message = format!(
+                "{:?} does not encrypt connections, which the target demands",
+                self.target
+            );
+            let hint = "Give the server a certificate and key (ssl_cert, ssl_key), or demand no encryption.";
+            return Err(refused("connect", message, hint, false));
+        }
+        let connection = &mut *self.connection;
+        connection.capabilities |= capability::SSL;
+        connection.out.clear();
+        packet(&mut connection.out, sequence, |out| {
+            opening(out, connection.capabilities)
+        });
+        connection.flush().await.map_err(from_failure)?;
+        let result = connection.socket.encrypt(self.target, connection.input.unread()).await;
+        result.map_err(|message| refused("connect", message, "", false))?;
+        self.secure = true;
+        Ok(sequence.wrapping_add(1))
     }
 
     async fn receive(&mut self) -> Result<Span, ConnectError> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::rc::Rc;
 
-use dyno_core::plan::Target;
+use dyno_core::plan::{Target, Tls};
 use dyno_core::session::{Failure, ServerError, Statement};
 
 use super::Connection;
@@ -17,6 +17,7 @@ use crate::{ConnectError, Runtime};
 /// Statements prepared in one round trip: few enough that neither side's socket buffer fills up.
 const PREPARE_BATCH: usize = 32;
 const PROTOCOL_3_0: u32 = 196_608;
+const SSL_REQUEST: u32 = 80_877_103;
 
 fn refused(class: &'static str, code: &str, message: String, hint: &str, transient: bool) -> ConnectError {
     let error = ServerError {
@@ -106,11 +107,47 @@ pub async fn connect(
         counts: [0; 3],
         status: b'I',
     };
+    if target.tls != Tls::Disable && !target.host.starts_with(['/', '\0']) {
+        encrypt(&mut connection, target).await?;
+    }
     greet(&mut connection, target).await?;
     authenticate(&mut connection, target, entropy).await?;
     prepare(&mut connection, statements).await?;
     connection.counts = [0; 3];
     Ok(connection)
+}
+
+/// Asks for encryption (manual, "SSL Session Encryption"): the server answers with one byte.
+async fn encrypt(connection: &mut Connection, target: &Target) -> Result<(), ConnectError> {
+    sized(&mut connection.out, |out| {
+        out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
+    });
+    connection.flush().await.map_err(from_failure)?;
+    connection.out.clear();
+    connection.fill().await.map_err(from_failure)?;
+    match connection.input.unread().first() {
+        Some(b'S') => {
+            connection.input.take(1);
+            let result = connection.socket.encrypt(target, connection.input.unread()).await;
+            result.map_err(|message| refused("connect", "", message, "", false))
+        }
+        Some(b'N') if target.tls == Tls::Prefer => {
+            connection.input.take(1);
+            Ok(())
+        }
+        Some(b'N') => {
+            let message = format!("{target:?} does not encrypt connections (ssl is off), which the target demands");
+            Err(refused(
+                "connect",
+                "",
+                message,
+                "Switch the server's encryption on, or demand none.",
+                false,
+            ))
+        }
+        // An error message of a server that knows no encryption, or of one that is starting.
+        _ => authenticate(connection, target, [0; 18]).await,
+    }
 }
 
 async fn greet(connection: &mut Connection, target: &Target) -> Result<(), ConnectError> {

@@ -14,6 +14,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
+from dbdyno.engines.postgresql.target import encryption
 from dbdyno.model.engine import Debt
 from dbdyno.model.errors import TargetError
 from dbdyno.model.fact import Fact, Scalar
@@ -61,6 +62,7 @@ def connect(target: Target, secret: Secret) -> PostgreSQLSession:
     """Opens a session. Raises `TargetError`: not reachable, wrong password, no such database, no free slot."""
     try:
         connection = psycopg.connect(
+            encryption(target),
             host=target.host,
             port=target.port,
             user=target.user,

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from dbdyno.model.errors import UsageError
 from dbdyno.model.target import Secret, Target
@@ -32,9 +32,17 @@ _ENVIRONMENT = {
     "passfile": "PGPASSFILE",
     "service": "PGSERVICE",
     "sslmode": "PGSSLMODE",
+    "sslrootcert": "PGSSLROOTCERT",
 }
-_CARRIED = {"host", "hostaddr", "port", "user", "password", "dbname", "passfile", "service", "sslmode"}
-_SSL_WITHOUT_DEMAND = {"disable", "allow", "prefer"}
+_CARRIED = {
+    "host", "hostaddr", "port", "user", "password", "dbname", "passfile", "service", "sslmode", "sslrootcert",
+}  # fmt: skip
+_TLS = {"disable": "disable", "allow": "disable", "prefer": "prefer", "require": "require"}
+"""`allow` encrypts only where the server insists, which the server then says itself."""
+_TLS_CHECKED = ("verify-ca", "verify-full")
+_ROOT_FILE = Path(".postgresql/root.crt")
+"""Where libpq looks in the home."""
+_SYSTEM_ROOTS = "system"
 _EXAMPLE = "write it like postgresql://user@host:5432/database or postgresql:///database?host=/var/run/postgresql"
 
 
@@ -55,7 +63,10 @@ def parse(url: str, environment: Mapping[str, str]) -> tuple[Target, Secret]:
     who = ("localhost" if host in _SOCKET_FOLDERS else host, str(port), database, user)
     password = words.get("password") or _from_password_file(words.get("passfile"), environment, who)
     machine = "local" if host.startswith("/") or host in {"localhost", "127.0.0.1", "::1"} else "unknown"
-    target = Target(engine=ENGINE_NAME, host=host, port=port, user=user, database=database, machine=machine)
+    tls, tls_ca = _encryption(words, environment)
+    target = Target(
+        engine=ENGINE_NAME, host=host, port=port, user=user, database=database, machine=machine, tls=tls, tls_ca=tls_ca
+    )
     return target, Secret(password)
 
 
@@ -80,16 +91,52 @@ def _without_password(message: str, url: str) -> str:
 def _refuse_what_is_not_carried(url: str, words: Mapping[str, str]) -> None:
     if "," in words.get("host", "") or "," in words.get("port", "") or "," in words.get("hostaddr", ""):
         raise UsageError("The URL names several hosts.", todo="name the one server that is to be measured")
-    if words.get("sslmode", "prefer") not in _SSL_WITHOUT_DEMAND:
-        raise UsageError(
-            f"sslmode={words['sslmode']} asks for encryption, which the load driver cannot give.",
-            todo="use sslmode=prefer, a Unix socket, or an SSH tunnel",
-        )
     if unknown := sorted(set(words) - _CARRIED):
         raise UsageError(
             "The URL holds parameters that would not be used: " + ", ".join(unknown) + ".",
             todo="leave them out; used are: " + ", ".join(sorted(_CARRIED)),
         )
+
+
+def _encryption(words: Mapping[str, str], environment: Mapping[str, str]) -> tuple[str, str]:
+    """Level and file of authorities, as libpq has them, but for one thing: without `sslmode` nothing is encrypted, as
+    encryption is part of what is measured and should not depend on what the server offers."""
+    mode = words.get("sslmode", "")
+    if mode and mode not in _TLS and mode not in _TLS_CHECKED:
+        known = ", ".join([*_TLS, *_TLS_CHECKED])
+        raise UsageError(f"sslmode={mode} is not known.", todo=f"use one of {known}")
+    roots = words.get("sslrootcert", "")
+    home = environment.get("HOME")
+    if not roots and home and (Path(home) / _ROOT_FILE).is_file():
+        roots = str(Path(home) / _ROOT_FILE)
+    if roots == _SYSTEM_ROOTS:
+        if mode != "verify-full":
+            raise UsageError(
+                "sslrootcert=system goes with sslmode=verify-full only.",
+                found=f"sslmode={mode or 'none'}",
+                todo=_EXAMPLE,
+            )
+        return mode, ""
+    # As libpq's manual says: with a file of authorities at hand, `require` checks the server too.
+    if mode == "require" and roots:
+        mode = "verify-ca"
+    if mode not in _TLS_CHECKED:
+        return _TLS.get(mode, ""), ""
+    if not Path(roots).is_file():
+        raise UsageError(
+            f"sslmode={mode} needs the certificate of the authority that signed the server's.",
+            found=roots or f"neither sslrootcert nor ~/{_ROOT_FILE}",
+            todo="name its file with sslrootcert=, or the system's authorities with sslrootcert=system",
+        )
+    return mode, roots
+
+
+def encryption(target: Target) -> str:
+    """The words of the target's encryption for libpq; none when the target says nothing about it."""
+    if not target.tls:
+        return ""
+    roots = {"sslrootcert": target.tls_ca or _SYSTEM_ROOTS} if target.tls in _TLS_CHECKED else {}
+    return make_conninfo(sslmode=target.tls, **roots)
 
 
 def _default_host() -> str:
