@@ -3,7 +3,7 @@
 Where the articles contradict each other, the later one or the one that fits the server's version is followed:
 
 - cache 70 % of memory, not 80 % (“Is 80% of RAM how you should tune your innodb_buffer_pool_size?”, undated, before
-  MySQL 5.7: what is left must hold connections and the system; “InnoDB Performance Optimization Basics”, 2023: 70–80 %);
+  MySQL 5.7: what is left must hold connections and the system; “InnoDB Performance Optimization Basics”, 2023);
 - `innodb_io_capacity` as low as practical (2023), not just under what the device does (“How To Tune MariaDB Write
   Performance”, 2012, for the flushing of version 5.5);
 - threads for reads and writes left alone while asynchronous I/O is native (“The relationship between Innodb Log
