@@ -14,7 +14,7 @@ from dbdyno.model.diagnosis import Diagnosis, find_diagnoses
 
 @functools.cache
 def diagnoses(engine: str | None = None) -> tuple[Diagnosis, ...]:
-    """All that apply to a record of that engine (None: of every engine there is), by id."""
+    """All that apply to a record of that engine (None: of every engine there is; empty: of none), by id."""
     found = find_diagnoses(dbdyno.hosts.diagnoses)
     for name in engine_folders():
         if engine in (None, name) and importlib.util.find_spec(f"dbdyno.engines.{name}.diagnoses"):
@@ -23,4 +23,4 @@ def diagnoses(engine: str | None = None) -> tuple[Diagnosis, ...]:
 
 
 def engine_folders() -> list[str]:
-    return [info.name for info in pkgutil.iter_modules(dbdyno.engines.__path__) if info.ispkg]
+    return [info.name for info in pkgutil.iter_modules(dbdyno.engines.__path__) if info.ispkg and info.name[0] != "_"]

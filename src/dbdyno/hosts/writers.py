@@ -12,7 +12,7 @@ from dbdyno.hosts.process import parse_io
 from dbdyno.hosts.registry import Rows, Watch
 from dbdyno.model.probe import Column, ColumnKind, Probe
 
-_SHOWN = 8
+_SHOWN = 24
 _PROCESSES_MAX = 2000
 """More are not looked at: each costs a file."""
 
@@ -22,17 +22,17 @@ PROBE = Probe(
     cost="one file for each process of the machine, at most 2000",
     every_s=5.0,
     columns=(
-        Column(name="program", kind=ColumnKind.KEY, help="its name and process"),
+        Column(name="program", kind=ColumnKind.KEY, help="its name; processes of one name are summed"),
         Column(name="write_bytes", kind=ColumnKind.COUNTER, unit="B", help="sent to storage"),
     ),
 )
 
 
 def read(root: Path, watch: Watch) -> Rows:
-    """The largest few. Raises `OSError` when nobody's may be read."""
+    """Those that wrote most since their start. Raises `OSError` when nobody's may be read."""
     known = {pid for pids in watch.processes.values() for pid in pids}
     pids = sorted((int(one.name) for one in (root / "proc").iterdir() if one.name.isdigit()), reverse=True)
-    found: list[tuple[float, str]] = []
+    found: dict[str, float] = {}
     refused: OSError | None = None
     for pid in pids[:_PROCESSES_MAX]:
         folder = root / "proc" / str(pid)
@@ -40,11 +40,14 @@ def read(root: Path, watch: Watch) -> Rows:
             continue
         try:
             written = parse_io((folder / "io").read_text())["write_bytes"]
-            found.append((written, f"{(folder / 'comm').read_text().strip()}/{pid}"))
+            name = (folder / "comm").read_text(errors="replace").strip()
         except PermissionError as error:
             refused = error
         except (FileNotFoundError, ProcessLookupError):
             continue
+        else:
+            found[name] = found.get(name, 0.0) + written
     if refused is not None and not found:
         raise refused
-    return [{"program": name, "write_bytes": written} for written, name in sorted(found, reverse=True)[:_SHOWN]]
+    largest = sorted(found.items(), key=lambda one: -one[1])[:_SHOWN]
+    return [{"program": name, "write_bytes": written} for name, written in largest if written > 0]

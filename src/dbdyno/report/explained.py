@@ -13,6 +13,7 @@ from dbdyno.model.fact import Scalar
 from dbdyno.model.finding import Finding, Fix, Severity
 from dbdyno.model.recording import Stall, StallKind
 from dbdyno.model.units import seconds_text
+from dbdyno.report.safe import safe
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 100
@@ -21,7 +22,7 @@ _STALLS_SHOWN = 12
 
 def explanation_text(explanation: Explanation, *, everything: bool = False) -> str:
     """For a terminal of 100 columns. Advice and what could not be judged are short unless `everything`."""
-    lines = [_headline(explanation)]
+    lines = [headline(explanation)]
     if explanation.curve_t_s:
         lines += ["", "  " + sparkline(explanation.curve_per_s), "  " + _axis(explanation)]
     lines += _stall_lines(explanation)
@@ -39,7 +40,7 @@ def explanation_text(explanation: Explanation, *, everything: bool = False) -> s
         lines += ["", *(line for note in explanation.notes for line in _wrapped(note, ""))]
     if explanation.unknown:
         lines += ["", *_unknown_lines(explanation, everything=everything)]
-    return "\n".join(lines) + "\n"
+    return safe("\n".join(lines) + "\n")
 
 
 def sparkline(values: Sequence[float | None], width: int = 72) -> str:
@@ -49,8 +50,10 @@ def sparkline(values: Sequence[float | None], width: int = 72) -> str:
     padded = np.append(numbers, np.full(-len(numbers) % by, np.nan)).reshape(-1, by)
     lowest = np.min(np.where(np.isfinite(padded), padded, np.inf), axis=1)
     known = lowest[np.isfinite(lowest)]
-    top = float(known.max()) if known.size and known.max() > 0 else 1.0
-    return "".join(_BARS[round(7 * one / top)] if np.isfinite(one) else " " for one in lowest)
+    # What was held up comes all at once when a stall ends: that peak must not flatten all the rest.
+    top = min(float(known.max()), 1.5 * float(np.quantile(known, 0.75))) if known.size else 0.0
+    top = top if top > 0 else float(known.max(initial=0.0)) or 1.0
+    return "".join(_BARS[min(7, round(7 * one / top))] if np.isfinite(one) else " " for one in lowest)
 
 
 def fix_words(fix: Fix) -> str:
@@ -74,6 +77,12 @@ def _whole(value: Scalar) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def evidence_words(finding: Finding) -> str:
+    """The figures that it rests on, and the series that show them."""
+    shown = "; ".join(f"{name} {fact_words(value)}" for name, value in finding.evidence.items() if value != "")
+    return f"{shown} ({', '.join(finding.series)})"
+
+
 def stall_words(stall: Stall) -> str:
     """When, how long, how deep."""
     kind = "lower from" if stall.kind is StallKind.DEGRADED else "stalled"
@@ -83,7 +92,8 @@ def stall_words(stall: Stall) -> str:
     )
 
 
-def _headline(explanation: Explanation) -> str:
+def headline(explanation: Explanation) -> str:
+    """The record in one sentence."""
     if not explanation.throughput_from and not explanation.stalls:
         return f"{explanation.name}: {len(explanation.findings)} findings in {seconds_text(explanation.duration_s)}."
     if not explanation.stalls:
@@ -129,8 +139,7 @@ def _finding_lines(number: int, one: Ranked, explanation: Explanation) -> list[s
     if curve:
         lines.append(f"   {curve}")
     lines += _wrapped(finding.says + (f" {finding.why}" if finding.why else ""), "   ")
-    evidence = "; ".join(f"{name} {fact_words(value)}" for name, value in finding.evidence.items() if value != "")
-    lines += _wrapped(f"evidence: {evidence} ({', '.join(finding.series)})", "   ", "     ")
+    lines += _wrapped(f"evidence: {evidence_words(finding)}", "   ", "     ")
     lines += _wrapped(f"remedy:   {finding.remedy}", "   ", "     ")
     lines += [f"     {fix_words(fix)}" for fix in finding.fixes]
     keeps = f" Keeps {finding.durability.name}." if finding.durability is not None else ""

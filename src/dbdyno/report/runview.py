@@ -30,6 +30,7 @@ from dbdyno.report.shapes import (
     Tile,
 )
 from dbdyno.report.thin import Floats, thin
+from dbdyno.report.timeline import explained_run
 from dbdyno.report.words import environment_rows, scalar, setting_rows, shell, workload_words
 from dbdyno.run.record import RunRecord, open_run
 from dbdyno.stats import histogram
@@ -73,6 +74,7 @@ def view_run(path: Path, base: Path | None = None) -> RunView:
         sampling=_sampling(outcome, record),
         links=links.run_links(path, base or path),
         command=shell(plan.command),
+        explained=explained_run(path),
     )
 
 

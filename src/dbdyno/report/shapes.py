@@ -123,6 +123,68 @@ class PhaseView(Record, frozen=True, kw_only=True):
     tiles: list[Tile]
 
 
+class Band(Record, frozen=True, kw_only=True):
+    """A stall on the picture. `label` is the number of the finding that names its cause, `?` for none."""
+
+    x: float
+    width: float
+    label: str
+    says: str
+
+
+class Tick(Record, frozen=True, kw_only=True):
+    """An event below the picture."""
+
+    x: float
+    width: float
+    y: float
+    says: str
+
+
+class Label(Record, frozen=True, kw_only=True):
+    """Words on a picture."""
+
+    x: float
+    y: float
+    text: str
+
+
+class Cause(Record, frozen=True, kw_only=True):
+    """A finding as the page shows it."""
+
+    number: int
+    title: str
+    rule: str
+    grave: bool
+    sure: str
+    says: str
+    evidence: str
+    remedy: str
+    fixes: list[str]
+    cost: str
+    not_because: str
+    source: str
+
+
+class Explained(Record, frozen=True, kw_only=True):
+    """A record's stalls and their causes."""
+
+    title: str
+    says: str
+    curve: str = ""
+    """Path of the throughput; empty when there is none."""
+    area: str = ""
+    bands: list[Band] = []
+    ticks: list[Tick] = []
+    kinds: list[Label] = []
+    axis: list[Label] = []
+    top: str = ""
+    height: float = 0.0
+    stalls: list[str] = []
+    causes: list[Cause] = []
+    notes: list[str] = []
+
+
 class RunView(Record, frozen=True, kw_only=True):
     """All that a run's report says."""
 
@@ -147,6 +209,7 @@ class RunView(Record, frozen=True, kw_only=True):
     sampling: list[Row] = []
     links: list[Link] = []
     command: str = ""
+    explained: Explained | None = None
 
 
 class Check(Record, frozen=True, kw_only=True):

@@ -26,9 +26,10 @@ from dbdyno.model.recording import Recording, Stall
 from dbdyno.model.units import bytes_text
 
 _SHARE = 0.5
-"""Of what reached the disk in the stall."""
+"""Of what the server and the driver wrote."""
 _FACTOR = 3.0
-_BYTES_PER_S = 1 << 20
+_OF_DISK = 0.3
+"""Of what the disk took."""
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
@@ -44,11 +45,10 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     program, per_s = _writer(recording, stall)
     usual = max(0.0, recording.series("writers", "write_bytes", program).before(stall).median()) if program else 0.0
     foreign = max(seen - own, 0.0)
-    if not program or per_s < max(_BYTES_PER_S, _FACTOR * usual) or per_s < _SHARE * max(own, 1.0):
+    if not program or per_s < max(_OF_DISK * seen, _FACTOR * usual, _SHARE * own, 1.0):
         return None
-    name, _, pid = program.rpartition("/")
     return Finding(
-        says=f"{name} (process {pid}) wrote {bytes_text(per_s)}/s in the stall; the server wrote {bytes_text(own)}/s "
+        says=f"{program} wrote {bytes_text(per_s)}/s in the stall; the server wrote {bytes_text(own)}/s "
         f"and {device} took {bytes_text(seen)}/s.",
         why="The server's syncs wait behind the other program's writes.",
         evidence={
@@ -58,13 +58,13 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
             "disk_bytes_per_s": round(seen),
             "foreign_bytes_per_s": round(foreign),
         },
-        remedy=f"Move {name} to another disk or time, or bound what it may write.",
+        remedy=f"Move {program} to another disk or time, or bound what it may write.",
         fixes=(
             Fix(
                 kind="service",
                 name="IOWriteBandwidthMax",
                 value=f"/dev/{device} {max(1, int(per_s / 10) >> 20)}M",
-                live=f"ionice -c 3 -p {pid}",
+                live=f"ionice -c 3 -p $(pgrep -d, -x {program})",
                 needs=Needs.PERSON,
             ),
         ),
@@ -96,8 +96,8 @@ def _example(*, bulk: bool) -> Example:
     example.level("disk.busy_ms/vda", 300, during=1000, unit="ms/s", role="disk_busy_ms")
     example.level("process.write_bytes/server", 9e6, during=5e6 if bulk else 8.5e7, role="process_write_bytes")
     example.level("process.write_bytes/driver", 0)
-    example.level("writers.write_bytes/rsync/812", 100, during=8e7 if bulk else 100, unit="B/s")
-    example.level("writers.write_bytes/journald/300", 2000, unit="B/s")
+    example.level("writers.write_bytes/rsync", 100, during=8e7 if bulk else 100, unit="B/s")
+    example.level("writers.write_bytes/journald", 2000, unit="B/s")
     return example
 
 
