@@ -5,9 +5,9 @@ expression in quotes (`'&log_sys->mutex'`, some 5.6 builds), a name in capitals 
 nothing at all (MariaDB 10.6 removed its wait array). So the name decides when there is one; else a line that is known
 for a version; else, where one file makes several latches, the place of the waiter; else the file.
 
-Sources: the SEMAPHORES lines of “Tuning for heavy writing workloads” (2009: 5.1.39 with XtraDB 1.0.4), “Introducing
-percona-patches for 5.1” (2009); names of `sync0types.h` as MySQL 8.0's manual lists them below
-performance_schema `wait/synch/{mutex,sxlock}/innodb/…`.
+Sources: the SEMAPHORES lines of “Tuning for heavy writing workloads” (undated, about 2009: 5.1.39 with XtraDB 1.0.4),
+“Introducing percona-patches for 5.1” (undated, about 2010); names of `sync0types.h` as MySQL 8.0's manual lists them
+below performance_schema `wait/synch/{mutex,sxlock}/innodb/…`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,112 @@
+"""What the diagnoses of this folder share: windows of series, the checkpoint's age, changes of settings."""
+
+from __future__ import annotations
+
+from dbdyno.model.facts import Facts, MissingFact
+from dbdyno.model.finding import Fix, Needs, Severity
+from dbdyno.model.recording import Recording, Series, Stall
+
+ASYNC_SHARE = 7 / 8
+"""From this part of the limit on, pages are flushed for the age, asynchronously, and …"""
+SYNC_SHARE = 15 / 16
+"""… from this part on a writer waits for it. Both as InnoDB computes them from the limit (log0log, 5.1 to 8.0.29)."""
+_MARIADB = 1_000_000
+_RESTART = frozenset(
+    {"innodb_buffer_pool_instances", "innodb_doublewrite", "innodb_log_file_size", "innodb_purge_threads",
+     "innodb_rollback_segments", "innodb_page_cleaners", "innodb_adaptive_hash_index_parts", "innodb_autoinc_lock_mode"}
+)  # fmt: skip
+"""Not changed while the server runs (MySQL 8.0 manual, "InnoDB System Variables"; `_dynamic` knows the exceptions)."""
+
+
+def within(series: Series, stall: Stall | None) -> Series:
+    """The stall's part, or all of it; of what is asked every few seconds, the answers nearest to a short stall."""
+    if stall is None:
+        return series
+    exact = series.during(stall)
+    return exact if len(exact) else series.during(stall, slack_s=6.0)
+
+
+def usual(series: Series, stall: Stall | None, otherwise: float) -> float:
+    """Mean of the minute before the stall; `otherwise` where there is none or nothing was seen."""
+    if stall is None:
+        return otherwise
+    try:
+        return series.before(stall).where(series.before(stall).t_s < stall.start_s).mean()
+    except MissingFact:
+        return otherwise
+
+
+def age_share(recording: Recording, stall: Stall | None) -> float:
+    """Greatest age of the checkpoint as a share of its limit."""
+    limit = recording.role("checkpoint_age_limit_bytes").median()
+    age = within(recording.role("checkpoint_distance_bytes"), stall).max()
+    return age / limit if limit > 0 else 0.0
+
+
+def names(recording: Recording, *roles: str) -> tuple[str, ...]:
+    """Names of the series that have these roles in this record."""
+    return tuple(recording.role(role).name for role in roles)
+
+
+def number(facts: Facts, name: str, otherwise: float) -> float:
+    """A setting, or the server's default where a saved text does not tell it."""
+    try:
+        return facts.number(f"setting.{name}")
+    except MissingFact:
+        return otherwise
+
+
+def flag(facts: Facts, name: str, otherwise: bool) -> bool:
+    try:
+        return facts.flag(f"setting.{name}")
+    except MissingFact:
+        return otherwise
+
+
+def setting(facts: Facts, name: str, value: int | str) -> Fix:
+    """The fix that gives a variable another value, now where that works, and in the option file."""
+    known = facts.find(f"setting.{name}")
+    before = "" if known is None or known.unknown else str(known.value)
+    dynamic = name not in _RESTART or _dynamic(facts, name)
+    return Fix(
+        kind="setting",
+        name=name,
+        value=str(value),
+        before=before,
+        live=f"SET GLOBAL {name} = {value};" if dynamic else "",
+        file="my.cnf",
+        line=f"{name} = {value}",
+        needs=Needs.NOTHING if dynamic else Needs.RESTART,
+        undo=f"SET GLOBAL {name} = {before};" if dynamic and before else "",
+        fact=f"setting.{name}",
+    )
+
+
+def log_capacity(facts: Facts, wanted_bytes: float) -> Fix:
+    """The log's size, by the name that this server has for it, rounded up to a power of two from 64 MiB on."""
+    size = 64 << 20
+    while size < wanted_bytes:
+        size *= 2
+    if facts.has("setting.innodb_redo_log_capacity"):
+        return setting(facts, "innodb_redo_log_capacity", size)
+    files = number(facts, "innodb_log_files_in_group", 1.0)
+    return setting(facts, "innodb_log_file_size", round(size / max(1.0, files)))
+
+
+def _dynamic(facts: Facts, name: str) -> bool:
+    """MariaDB can do some of them: the log from 10.9 on, purge threads from 10.5 on."""
+    version = facts.find("server.version")
+    if version is None or not isinstance(version.value, int | float):
+        return False
+    since = {"innodb_log_file_size": _MARIADB + 100900, "innodb_purge_threads": _MARIADB + 100502}
+    return name in since and version.value >= since[name]
+
+
+def severity(recording: Recording, stall: Stall | None) -> Severity:
+    """A warning where it explains a stall, or where nobody knows whether there was one (a saved text)."""
+    return Severity.WARNING if stall is not None or not len(recording.throughput) else Severity.ADVICE
+
+
+def judged_elsewhere(recording: Recording, stall: Stall | None) -> bool:
+    """Whether the whole record need not be judged, because its stalls are."""
+    return stall is None and bool(recording.stalls)

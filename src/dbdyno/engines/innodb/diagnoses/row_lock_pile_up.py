@@ -1,0 +1,110 @@
+"""row-lock-pile-up: clients queue for row locks that one transaction holds
+
+What is seen: many transactions wait for a row lock of the same table, behind one connection, which is often idle in its
+transaction or does something slow. Throughput falls while the machine is idle.
+
+Why it happens: a row lock is kept until its transaction ends. Whoever wants the same row waits for all of it: statement
+times, round trips to the client, the sync at commit.
+
+Remedy: shorter transactions; the hot row touched last; the counter row divided into several.
+
+Cost: the application has to be changed; a killed transaction is rolled back.
+
+Rivals: latches (seen as semaphores); a lock of the whole table by DDL (clients wait for metadata); deadlocks.
+
+References: "InnoDB Performance Optimization Basics" (Percona, 2023): many threads on one lock.
+"""
+
+from __future__ import annotations
+
+from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, severity, within
+from dbdyno.model.diagnosis import Diagnosis
+from dbdyno.model.example import Example
+from dbdyno.model.facts import MissingFact
+from dbdyno.model.finding import Finding, Fix
+from dbdyno.model.knob import Level
+from dbdyno.model.recording import Recording, Stall
+from dbdyno.model.units import seconds_text
+
+_WAITING = 2.5
+_SHARE = 0.4
+
+
+def check(recording: Recording, stall: Stall | None) -> Finding | None:
+    if judged_elsewhere(recording, stall):
+        return None
+    waiting = within(recording.role("row_lock_waits"), stall)
+    busy = within(recording.role("waiting"), stall).mean()
+    if waiting.mean() < _WAITING or waiting.mean() < _SHARE * busy:
+        return None
+    holder, held_s = _holder(recording, stall)
+    table = _table(recording, stall)
+    deadlocks = within(recording.role("deadlocks"), stall).total()
+    return Finding(
+        says=f"{waiting.mean():.1f} of {max(busy, waiting.mean()):.1f} busy clients waited for row locks"
+        + (f" of {table}" if table else "")
+        + (f"; connection {holder} held them, its transaction {seconds_text(held_s)} old." if holder else "."),
+        why="A row lock is kept until its transaction ends.",
+        severity=severity(recording, stall),
+        evidence={
+            "clients_waiting": round(waiting.mean(), 1),
+            "clients_busy": round(busy, 1),
+            "holder": holder,
+            "table": table,
+        },
+        remedy="Shorten the transaction that holds the lock: touch the hot row last, and commit at once.",
+        fixes=(Fix(kind="statement", name=f"connection {holder}", live=f"KILL {holder};"),) if holder else (),
+        risk="What a killed transaction changed is rolled back.",
+        durability=Level.L3,
+        verify="Innodb_row_lock_current_waits stays near 0.",
+        confidence=0.9 if holder else 0.75,
+        ruled_out=(f"deadlocks: {deadlocks:.0f} in that time",),
+        series=(recording.role("row_lock_waits").name, recording.role("waiting").name),
+    )
+
+
+def _holder(recording: Recording, stall: Stall | None) -> tuple[str, float]:
+    """The connection with the most waiters behind it, and its transaction's age; empty where nobody can see it."""
+    try:
+        behind = {
+            key: within(recording.series("lock_waits", "waiters", key), stall) for key in recording.keys("lock_waits")
+        }
+        most = max(behind, key=lambda key: behind[key].max(), default="")
+        if not most or behind[most].max() <= 0:
+            return "", 0.0
+        return most, within(recording.series("lock_waits", "holder_age_s", most), stall).max()
+    except MissingFact:
+        return "", 0.0
+
+
+def _table(recording: Recording, stall: Stall | None) -> str:
+    for probe, column in (("lock_waits", "locked_table"), ("innodb_status", "lock_wait_table")):
+        try:
+            texts = recording.texts(probe, column)
+        except MissingFact:
+            continue
+        for t_s, word in texts:
+            if stall is None or stall.start_s - 3 <= t_s <= stall.end_s + 3:
+                return word.partition(" (")[0]
+    return ""
+
+
+def _example(*, locks: bool) -> Example:
+    example = Example(lowest_per_s=30)
+    example.level("innodb.innodb_row_lock_current_waits", 0.2, during=14 if locks else 0.2, role="row_lock_waits")
+    example.level("waits.count/updating", 2, during=16, role="waiting")
+    example.level("lock_waits.waiters/42", 0, during=14 if locks else 0)
+    example.level("lock_waits.holder_age_s/42", 0, during=9)
+    example.words("lock_waits.locked_table/42", "", during="shop.counter")
+    example.level("innodb.innodb_deadlocks", 0, role="deadlocks")
+    return example
+
+
+DIAGNOSIS = Diagnosis(
+    id="row-lock-pile-up",
+    title="Clients queue for row locks that one transaction holds",
+    check=check,
+    source="InnoDB Performance Optimization Basics (Percona, 2023)",
+    bad=lambda: _example(locks=True),
+    good=lambda: _example(locks=False),
+)
