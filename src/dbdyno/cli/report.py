@@ -9,6 +9,7 @@ import click
 
 from dbdyno.cli.common import home
 from dbdyno.model.record import to_json
+from dbdyno.report.crash import CrashView, is_proof, proof_text, render_proof, view_proof
 from dbdyno.report.experiment import (
     PAGE,
     ExperimentView,
@@ -64,13 +65,17 @@ def _text(path: Path, base: Path, form: str) -> str:
     match view:
         case StudyView():
             return render_study(view) if html else study_text(view)
+        case CrashView():
+            return render_proof(view) if html else proof_text(view)
         case ExperimentView():
             return render_experiment(view) if html else experiment_text(view) + "\n"
         case RunView():
             return render_run(view) if html else run_text(view)
 
 
-def _view(path: Path, base: Path) -> StudyView | ExperimentView | RunView:
+def _view(path: Path, base: Path) -> StudyView | ExperimentView | RunView | CrashView:
+    if is_proof(path):
+        return view_proof(path)
     if is_experiment(path):
         return view_experiment(path, base)
     return view_study(path, base) if (path / "study.json").is_file() else view_run(path, base)

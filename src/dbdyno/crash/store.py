@@ -1,6 +1,6 @@
 """The folder of a proof: written as it goes, readable at any moment, gone on with after an interruption.
 
-plan.json          what was asked              acks-<arm>.jsonl   what the load got acknowledged
+proof.json         what was asked              acks-<arm>.jsonl   what the load got acknowledged
 arms.jsonl         one line a recording        states.jsonl       one line a crash state
 outcome.json       how it stands               driver-<arm>.log   the load driver's words
 """
@@ -17,6 +17,8 @@ import msgspec
 from dbdyno.model.crash import CrashOutcome, CrashPlan, StateResult
 from dbdyno.model.errors import RecordError
 from dbdyno.model.record import FORMAT_VERSION, Record, from_json, to_json
+
+PLAN = "proof.json"
 
 R = TypeVar("R", bound=Record)
 
@@ -48,23 +50,23 @@ class CrashFolder:
 
     def create(self, plan: CrashPlan) -> None:
         """Raises `RecordError` when there is a proof of that name already."""
-        if (self.path / "plan.json").exists():
+        if (self.path / PLAN).exists():
             raise RecordError(
                 f"There is a proof {plan.name} already.",
                 found=str(self.path),
                 todo="go on with --resume, or choose another --name",
             )
         self.path.mkdir(parents=True, exist_ok=True)
-        self._replace("plan.json", to_json(plan))
+        self._replace(PLAN, to_json(plan))
 
     def plan(self) -> CrashPlan:
         """Raises `RecordError` when the folder is no proof, or of a newer format."""
-        file = self.path / "plan.json"
+        file = self.path / PLAN
         try:
             plan = from_json(file.read_bytes(), CrashPlan)
         except OSError as error:
             raise RecordError(
-                f"{self.path} is not a power-loss proof.", found=f"plan.json: {error.strerror}", todo="see dyno list"
+                f"{self.path} is not a power-loss proof.", found=f"{PLAN}: {error.strerror}", todo="see dyno list"
             ) from None
         except msgspec.DecodeError as error:
             raise RecordError(f"{file} cannot be read.", found=str(error)) from None

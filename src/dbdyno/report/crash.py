@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import dbdyno
-from dbdyno.crash.store import CrashFolder
+from dbdyno.crash.store import PLAN, CrashFolder
 from dbdyno.model.crash import SUBJECT, ArmOutcome, CrashOutcome, CrashPlan, StateResult
 from dbdyno.model.finding import Verdict
 from dbdyno.model.record import Record
@@ -46,7 +46,7 @@ class CrashView(Record, frozen=True, kw_only=True):
 
 def is_proof(path: Path) -> bool:
     """Whether the folder holds a power-loss proof."""
-    return (path / "arms.jsonl").is_file() or (path.parent.name == "crashes" and (path / "plan.json").is_file())
+    return (path / PLAN).is_file()
 
 
 def view_proof(path: Path) -> CrashView:
@@ -80,7 +80,7 @@ def view_proof(path: Path) -> CrashView:
 
 
 _FILES = {
-    "plan.json": "what was asked",
+    PLAN: "what was asked",
     "arms.jsonl": "the recorded loads",
     "states.jsonl": "every crash state with its verdict",
     "outcome.json": "the verdict",

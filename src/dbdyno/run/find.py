@@ -10,7 +10,7 @@ from dbdyno.model.home import Home
 from dbdyno.run.record import PLAN
 
 LAST = "last"
-_PLANS = {"run": PLAN, "study": "study.json"}
+_PLANS = {"run": PLAN, "study": "study.json", "proof": "proof.json"}
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Entry:
     """A folder of dyno's home."""
 
     kind: str
-    """`run` or `study`."""
+    """`run`, `study` or `proof` (of power loss)."""
     path: Path
     changed_unix_s: float
 
@@ -28,9 +28,9 @@ class Entry:
 
 
 def entries(home: Home) -> list[Entry]:
-    """All runs and studies of the home folder, newest first (by when their plan was written)."""
+    """All runs, studies and proofs of the home folder, newest first (by when their plan was written)."""
     found = []
-    for kind, folder in (("run", home.runs), ("study", home.studies)):
+    for kind, folder in (("run", home.runs), ("study", home.studies), ("proof", home.crashes)):
         if folder.is_dir():
             for path in folder.iterdir():
                 plan = path / _PLANS[kind]
@@ -44,10 +44,10 @@ def find_run(home: Home, text: str) -> Path:
     return find_entry(home, text, ("run",))
 
 
-def find_entry(home: Home, text: str, kinds: tuple[str, ...] = ("run", "study")) -> Path:
-    """The run or study folder that `text` means. Raises `RecordError` when there is none, or several begin so."""
+def find_entry(home: Home, text: str, kinds: tuple[str, ...] = ("run", "study", "proof")) -> Path:
+    """The folder that `text` means. Raises `RecordError` when there is none, or several begin so."""
     what, path = " or ".join(kinds), Path(text)
-    below = {"run": home.runs / text, "study": home.studies / text}
+    below = {"run": home.runs / text, "study": home.studies / text, "proof": home.crashes / text}
     for place, kind in [*((path, kind) for kind in kinds), *((below[kind], kind) for kind in kinds)]:
         if (place / _PLANS[kind]).is_file():
             return place
