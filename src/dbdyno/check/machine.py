@@ -10,7 +10,7 @@ from dbdyno.check.result import Generated
 from dbdyno.model.engine import Engine
 from dbdyno.model.errors import UsageError
 from dbdyno.model.facts import Facts, MissingFact
-from dbdyno.model.knob import Assignment
+from dbdyno.model.knob import Assignment, KnobSpace, Value
 from dbdyno.model.machine import DiskClass, Machine
 
 
@@ -28,6 +28,15 @@ def machine_of(facts: Facts) -> Machine:
         dataset_bytes=int(dataset) or None,
         connections=int(facts.number("server.connections_max")) if facts.has("server.connections_max") else 100,
     )
+
+
+def _built(facts: Facts, space: KnobSpace, name: str, value: Value) -> Value:
+    """The value, or the nearest choice before it that this very build knows."""
+    knob, words = space.knob(name), facts.find(f"choices.{name}")
+    if words is None or not isinstance(value, str) or value in (accepted := str(words.value).split(",")):
+        return value
+    before = knob.choices[: knob.choices.index(value)] if knob and value in knob.choices else ()
+    return next((choice for choice in reversed(before) if choice in accepted), knob.default if knob else value)
 
 
 def generate(engine: Engine, facts: Facts, changes: Mapping[str, object]) -> Generated:
@@ -59,7 +68,7 @@ def generate(engine: Engine, facts: Facts, changes: Mapping[str, object]) -> Gen
         for name, value in space.needs.get(promise, {}).items():
             promised[name] = value
             reasons[name] = f"the contract's promise: {promise}"
-    assignment = {**promised, **advice.assignment}
+    assignment = {name: _built(facts, space, name, value) for name, value in {**promised, **advice.assignment}.items()}
     lines = [
         f"# For {version}: {machine.memory_bytes / 2**30:.1f} GiB of memory, {machine.cores} cores, "
         f"{machine.disk} disk, {machine.connections} connections, workload {machine.workload}.",

@@ -86,6 +86,9 @@ def setting_facts(session: Session) -> Iterator[Fact]:
     for setting in session.settings().values():
         source = setting.source + (" (persisted)" if setting.persisted else "")
         yield Fact(name=f"setting.{setting.name}", value=setting.value, unit=setting.unit, source=source)
+        if setting.choices:
+            # A build may lack some of the words that its version knows.
+            yield Fact(name=f"choices.{setting.name}", value=",".join(setting.choices), source="the server's build")
 
 
 def rates(first: dict[str, float], second: dict[str, float], elapsed_s: float) -> Iterator[Fact]:

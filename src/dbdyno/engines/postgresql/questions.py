@@ -99,9 +99,16 @@ CHECKPOINTS_17 = Question(
 )
 WAL = Question(
     "wal",
-    ("status.wal_bytes", "status.wal_fpi", "status.wal_buffers_full", "status.wal_bytes_per_s_mean"),
+    (
+        "status.wal_bytes",
+        "status.wal_fpi",
+        "status.wal_buffers_full",
+        "status.wal_bytes_per_s_mean",
+        "status.wal_stats_age_s",
+    ),
     "SELECT wal_bytes, wal_fpi, wal_buffers_full, "
-    "wal_bytes / greatest(extract(epoch FROM now() - stats_reset), 1) FROM pg_stat_wal",
+    "wal_bytes / greatest(extract(epoch FROM now() - stats_reset), 1), extract(epoch FROM now() - stats_reset) "
+    "FROM pg_stat_wal",
     version_min=140000,
 )
 ARCHIVER = Question(
@@ -193,6 +200,11 @@ PUBLIC = Question(
     ("security.public_may_create",),
     "SELECT coalesce(bool_or(has_schema_privilege('public', oid, 'CREATE')), false) FROM pg_namespace "
     "WHERE nspname = 'public'",
+)
+STATEMENTS = Question(
+    "statements",
+    ("server.statements_installed",),
+    "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_stat_statements')",
 )
 EXTENSIONS = counted(
     "server.extensions_outdated",
@@ -299,5 +311,6 @@ TABLES = (
 )
 QUESTIONS = (
     SERVER, FILES, CONFIG_FILES, PENDING, CHECKPOINTS, CHECKPOINTS_17, WAL, ARCHIVER, DATABASES, SESSIONS, AGES, SLOTS,
-    REPLICAS, COLLATIONS, PASSWORDS, HBA, PUBLIC, EXTENSIONS, *TABLES,
+    REPLICAS, COLLATIONS, PASSWORDS, HBA, PUBLIC, STATEMENTS,
+    EXTENSIONS, *TABLES,
 )  # fmt: skip

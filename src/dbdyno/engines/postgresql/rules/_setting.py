@@ -35,25 +35,37 @@ _RESTART = frozenset(
      "shared_buffers", "shared_preload_libraries", "track_commit_timestamp", "wal_buffers", "wal_level"}
 )  # fmt: skip
 """Context `postmaster` in pg_settings."""
+_LISTS = frozenset({"shared_preload_libraries"})
 
 
 def setting(facts: Facts, name: str, value: Value) -> Fix:
     """The fix that gives a setting another value; numbers are in its base unit."""
     before = facts.value(f"setting.{name}")
-    after = written(name, value)
+    known = facts.find(f"setting.{name}")
     restart = name in _RESTART
+    reload = "" if restart else " SELECT pg_reload_conf();"
+    # What ALTER SYSTEM did not set before is undone by taking our setting away: the files hold again, word for word.
+    ours = known is not None and known.source.endswith("(persisted)") and str(before) != ""
+    undo = f"ALTER SYSTEM SET {name} = {stated(name, before)};" if ours else f"ALTER SYSTEM RESET {name};"
     file = facts.find("server.config_file")
     return Fix(
         kind="setting",
         name=name,
         value=str(value),
         before=str(before),
-        live=f"ALTER SYSTEM SET {name} = {after};" + ("" if restart else " SELECT pg_reload_conf();"),
+        live=f"ALTER SYSTEM SET {name} = {stated(name, value)};" + reload,
         file=str(file.value) if file and not file.unknown else "postgresql.conf",
-        line=f"{name} = {after}",
+        line=f"{name} = {written(name, value)}",
         needs=Needs.RESTART if restart else Needs.NOTHING,
-        undo=f"ALTER SYSTEM SET {name} = {written(name, before)};" + ("" if restart else " SELECT pg_reload_conf();"),
+        undo=undo + reload,
     )
+
+
+def stated(name: str, value: object) -> str:
+    """A value as ALTER SYSTEM takes it: where the setting is a list, `'a,b'` would be one element with a comma."""
+    if name in _LISTS:
+        return ", ".join("'" + word.strip().replace("'", "''") + "'" for word in str(value).split(","))
+    return written(name, value)
 
 
 def written(name: str, value: object) -> str:

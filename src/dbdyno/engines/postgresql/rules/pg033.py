@@ -15,15 +15,17 @@ twice” are not its figures); PostgreSQL 15 manual, section 20.5 (2022)
 
 from dbdyno.engines.postgresql.memory import MIB
 from dbdyno.engines.postgresql.rules._setting import setting
+from dbdyno.engines.postgresql.rules._wal import believed, wal_bytes_per_s
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
 
 
 def check(facts: Facts) -> Finding | None:
-    word, rate = facts.text("setting.wal_compression"), facts.number("status.wal_bytes_per_s_mean")
+    word, rate = facts.text("setting.wal_compression"), wal_bytes_per_s(facts)
     if word != "off" or rate < MIB:
         return None
+    believed(facts)
     return Finding(
         says=f"{rate / MIB:.1f} MiB of log a second, and wal_compression is off.",
         severity=Severity.ADVICE,
@@ -37,6 +39,6 @@ RULE = Rule(
     topic="wal",
     check=check,
     source="Tuning PostgreSQL for sysbench-tpcc (Percona, 2018); PostgreSQL 15 manual, 20.5 (2022)",
-    good={"setting.wal_compression": "on", "status.wal_bytes_per_s_mean": 5000000.0},
-    bad={"setting.wal_compression": "off", "status.wal_bytes_per_s_mean": 5000000.0},
+    good={"setting.wal_compression": "on", "status.wal_bytes_per_s_mean": 5000000.0, "status.wal_stats_age_s": 86400},
+    bad={"setting.wal_compression": "off", "status.wal_bytes_per_s_mean": 5000000.0, "status.wal_stats_age_s": 86400},
 )

@@ -11,7 +11,7 @@ Risk: A restart, and a few percent at very high rates of short statements.
 References: PostgreSQL 15 manual, appendix F.32 (2022)
 """
 
-from dbdyno.engines.postgresql.rules._setting import setting
+from dbdyno.engines.postgresql.rules._setting import by_hand, setting
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
@@ -19,12 +19,19 @@ from dbdyno.model.rule import Rule
 
 def check(facts: Facts) -> Finding | None:
     loaded = [word.strip() for word in facts.text("setting.shared_preload_libraries").split(",") if word.strip()]
+    installed = facts.flag("server.statements_installed")
     if "pg_stat_statements" in loaded:
         return None
+    # A library that is not there would keep the server from starting.
+    change = (
+        setting(facts, "shared_preload_libraries", ",".join([*loaded, "pg_stat_statements"]))
+        if installed
+        else by_hand("pg_stat_statements", "install the package postgresql-contrib first: its library is not there")
+    )
     return Finding(
         says="pg_stat_statements is not loaded: nobody knows which statements take the time.",
         severity=Severity.ADVICE,
-        fixes=(setting(facts, "shared_preload_libraries", ",".join([*loaded, "pg_stat_statements"])),),
+        fixes=(change,),
     )
 
 
@@ -34,6 +41,6 @@ RULE = Rule(
     topic="statistics",
     check=check,
     source="PostgreSQL 15 manual, F.32 (2022)",
-    good={"setting.shared_preload_libraries": "pg_stat_statements"},
-    bad={"setting.shared_preload_libraries": ""},
+    good={"setting.shared_preload_libraries": "pg_stat_statements", "server.statements_installed": True},
+    bad={"setting.shared_preload_libraries": "", "server.statements_installed": True},
 )
