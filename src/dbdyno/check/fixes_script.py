@@ -31,8 +31,7 @@ keep() {
 # line FILE PATTERN LINE [HEADER…]: LINE instead of the lines that match PATTERN, at the end if there are none.
 line() {
     file=$1; pattern=$2; text=$3; shift 3
-    if [ -n "$text" ] && [ -f "$ROOT$file" ] && grep -qxF -e "$text" "$ROOT$file"; then return 0; fi
-    if [ -z "$text" ] && ! grep -qE -e "^$pattern" "$ROOT$file" 2>/dev/null; then return 0; fi
+    if [ "$(grep -E -e "^$pattern" "$ROOT$file" 2>/dev/null)" = "$text" ]; then return 0; fi
     keep "$file" || { fail "$file: cannot be backed up"; return 1; }
     mkdir -p "$(dirname "$ROOT$file")"
     new="$ROOT$file.dyno-new"
@@ -74,6 +73,7 @@ put() {
 run() {
     [ -z "$ROOT" ] || return 0
     if ! command -v "$1" >/dev/null 2>&1; then echo "not here, left out: $*"; return 0; fi
+    if [ "$1" = systemctl ] && [ ! -d /run/systemd/system ]; then echo "no systemd here, left out: $*"; return 0; fi
     if "$@"; then echo "$*"; else fail "$*"; fi
 }
 """

@@ -31,7 +31,7 @@ _SELINUX = {"no selinux detected": "disabled"}
 
 def recognises(_name: str, text: str) -> bool:
     """By what the text looks like, not by its name."""
-    return len(_SYSCTL.findall(text)) >= _SYSCTL_LINES_MIN or bool(_SUMMARY.search(text))
+    return len(_SYSCTL.findall(text.lstrip("\ufeff"))) >= _SYSCTL_LINES_MIN or bool(_SUMMARY.search(text))
 
 
 def parse(name: str, text: str) -> list[Fact]:

@@ -66,6 +66,15 @@ KEYS: dict[str, Scalar] = {
 }
 """Keys that the audit reads, with the kernel's default where it is the same on every machine (None: it is not)."""
 
+OPTIONAL = frozenset(
+    {
+        "kernel.numa_balancing", "kernel.sched_autogroup_enabled", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_tw_recycle",
+        "net.ipv4.tcp_tw_reuse", "net.netfilter.nf_conntrack_count", "net.netfilter.nf_conntrack_max",
+        "vm.zone_reclaim_mode",
+    }
+)  # fmt: skip
+"""Keys that a kernel may lack, by its version, its build or its modules. Another one that is missing was not seen."""
+
 _ASSIGNMENT = re.compile(r"^-?\s*([\w.*/-]+)\s*=\s*(.*?)\s*$")
 
 
@@ -76,7 +85,7 @@ def read(tree: Tree, _subject: Subject) -> list[Fact]:
     set_at_boot = boot_values(tree, unreadable)
     for key, default in KEYS.items():
         path = "proc/sys/" + key.replace(".", "/")
-        live = tree.fact(f"host.sysctl.{key}", path, parse_value, absent=ABSENT)
+        live = tree.fact(f"host.sysctl.{key}", path, parse_value, absent=ABSENT if key in OPTIONAL else None)
         facts += [live, _boot_fact(tree, key, default, set_at_boot, unreadable)]
     return facts
 

@@ -18,6 +18,7 @@ fails.
 from dbdyno.hosts.rules._devices import leaves, roles
 from dbdyno.hosts.rules._fixes import mount
 from dbdyno.hosts.rules._sources import cite
+from dbdyno.hosts.tree import ABSENT
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.knob import Level
@@ -31,9 +32,9 @@ def check(facts: Facts) -> Finding | None:
     if not off or all(cache == "write through" for cache in caches.values()):
         return None
     points = " and ".join(facts.text(f"host.{role}.mount_point") for role in off)
-    disks = ", ".join(f"{device}: {cache}" for device, cache in caches.items())
+    disks = ", ".join(f"{device}: {'not known' if cache == ABSENT else cache}" for device, cache in caches.items())
     return Finding(
-        says=f"{points} is mounted without write barriers over a volatile cache ({disks}).",
+        says=f"{points} is mounted without write barriers over a cache that forgets ({disks}).",
         severity=Severity.CRITICAL,
         durability=Level.L3,
         fixes=tuple(mount(facts, role, "barrier", "barrier") for role in off),
