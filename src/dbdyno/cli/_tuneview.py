@@ -13,11 +13,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dbdyno.crash.prove import Watcher
+from dbdyno.crash.store import CrashFolder
+from dbdyno.model.crash import StateResult
 from dbdyno.model.fact import Scalar
+from dbdyno.model.finding import Verdict
 from dbdyno.model.record import to_json
 from dbdyno.model.target import Permission, Target
 from dbdyno.model.trial import Comparison, StudyOutcome, StudyPlan, Trial, TrialKind, TrialStatus
 from dbdyno.report.comparing import interval_text
+from dbdyno.report.crash import state_line
 from dbdyno.tune import confirm, search
 from dbdyno.tune import drift as drifts
 from dbdyno.tune.propose import is_search, searched
@@ -196,7 +201,9 @@ class View:
         self.say(f"          recovery {verdict('recovery')}: {facts.get('recovery_says', '')}")
         if "p99" in facts:
             self.say(f"          p99 {verdict('p99')}: {facts.get('p99_ms', 'not measured')} ms")
-        self.say("          power loss unknown: the proof was not run, so nobody calls this configuration safe yet")
+        self.say(f"          power loss {verdict('power_loss')}: {facts.get('power_loss_says', 'not run')}")
+        if facts.get("power_loss") != Verdict.PASS:
+            self.say("          so nobody calls this configuration safe")
 
     def _winner(self, study: Study, outcome: StudyOutcome) -> None:
         if not outcome.winner:
@@ -240,6 +247,20 @@ class View:
             self.say(f"first trial {advice.name}:")
             for statement in ground.engine.render(advice.assignment)[1]:
                 self.say("  " + statement)
+
+    # The power-loss proof of the winner.
+
+    def proof_begins(self, folder: CrashFolder) -> None:
+        self.note(f"power-loss proof of the winner: {folder.path}")
+
+    def proof_watcher(self) -> Watcher:
+        """Progress on standard error, so that JSON lines stay those of the study."""
+
+        def state(result: StateResult, done: int, total: int) -> None:
+            if result.verdict is not Verdict.PASS or done % 10 == 0 or done == total:
+                self.note(f"  {done}/{total}  {state_line(result)}")
+
+        return Watcher(on_step=lambda _arm, says: self.note(f"  {says}"), on_state=state)
 
     def note(self, text: str) -> None:
         self.err.print(text, markup=False)

@@ -23,6 +23,7 @@ from dbdyno.run.driver import list_workloads, load_dataset
 from dbdyno.sandbox.limits import memory_limit_bytes
 from dbdyno.sandbox.targets import Resolved
 from dbdyno.tune.foreign_control import Server, restore_server
+from dbdyno.tune.proof import Prover
 from dbdyno.tune.setup import Ground, check_plan, foreign_ground, make_study, prepare_sandbox, sandbox_ground
 from dbdyno.tune.store import StudyRecord, StudyStore, open_study
 
@@ -128,13 +129,21 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
     show_default=True,
     help="Most runs that this may take.",
 )
+@click.option(
+    "--crash-states",
+    type=click.IntRange(0, 10_000),
+    default=50,
+    show_default=True,
+    help="Crash states of the power-loss proof of the winner (a sandbox's only); 0: not run, and then not called safe.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(target: str | None, workload: str | None, **flags: Any) -> int:  # fmt: skip
     """Find a faster configuration for TARGET under WORKLOAD, within a durability contract, and confirm it.
 
     Measures the server's default and published formulas first, then searches. Each trial starts from the same dataset;
     writes that a configuration puts off are charged to it. The winner is compared with the default and the best formula
-    in interleaved pairs, crashed under load to time its recovery, and taken apart knob by knob.
+    in interleaved pairs, crashed under load to time its recovery, and taken apart knob by knob. At the end the power of
+    a sandbox is cut in many places (see dyno crash); what has not passed that is not called safe.
 
     A sandbox may be tuned freely; any other server needs --allow load,tune and is put back as it was found. A study
     can be interrupted at any moment and resumed with --resume.
@@ -173,7 +182,18 @@ def command(target: str | None, workload: str | None, **flags: Any) -> int:  # f
         view.opening(store.path)
         prepare_sandbox(sandbox, plan.workload, threads=plan.threads, seed=plan.seed, on_progress=view.loading)
         ground = sandbox_ground(sandbox, plan, record, clock)
-        return _run(ground, plan, store, record, view)
+        prover = Prover(
+            sandbox,
+            plan.contract,
+            home().crashes,
+            clock,
+            states=plan.crash_states,
+            seed=plan.seed,
+            command=plan.command,
+            watcher=view.proof_watcher(),
+            on_start=view.proof_begins,
+        )
+        return _run(ground, plan, store, record, view, prover=prover)
 
 
 def _path(study: str) -> Path:
@@ -226,6 +246,7 @@ def _plan(resolved: Resolved, workload: str, flags: dict[str, Any], clock: Syste
         time_limit_s=flags["limit_s"],
         ablate=flags["ablate"],
         ablate_runs_max=flags["ablate_runs"],
+        crash_states=flags["crash_states"],
         command=tuple(["dyno", *sys.argv[1:]]),
     )
 
@@ -276,8 +297,17 @@ def _memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _run(ground: Ground, plan: StudyPlan, store: StudyStore, record: StudyRecord | None, view: View) -> int:
+def _run(
+    ground: Ground,
+    plan: StudyPlan,
+    store: StudyStore,
+    record: StudyRecord | None,
+    view: View,
+    *,
+    prover: Prover | None = None,
+) -> int:
     study = make_study(ground, plan, store, record, SystemClock())
+    study.prover = prover
     view.begin(study)
     study.on_step, study.on_trial = view.step, view.trial
     before = _catch_signals(view)

@@ -93,6 +93,8 @@ class StudyPlan(Record, frozen=True, kw_only=True):
     """How often each of the best candidates is measured again before the winner is chosen."""
     rate_fraction: float = 0.7
     """The fixed rate of the open-loop phase, as a part of the default's throughput."""
+    crash_states: int = 0
+    """Crash states of the power-loss proof of the winner; 0: it is not run."""
     command: tuple[str, ...] = ()
 
 

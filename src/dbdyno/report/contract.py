@@ -34,7 +34,7 @@ def checks(plan: StudyPlan, outcome: StudyOutcome | None) -> list[Check]:
     ]
     if plan.contract.p99_ms_max is not None:
         found.append(_check(said, "p99", _LIMIT, _limit_words(plan.contract.p99_ms_max, said)))
-    return [*found, _check(said, "power_loss", _POWER, _POWER_WORDS)]
+    return [*found, _check(said, "power_loss", _POWER, _power_words(said))]
 
 
 Words = dict[Verdict, str]
@@ -43,11 +43,18 @@ _READ_BACK_WORDS: Words = {
     Verdict.FAIL: "The server reported other settings than the contract needs.",
     Verdict.UNKNOWN: "Not recorded.",
 }
-_POWER_WORDS: Words = {
-    Verdict.PASS: "Power was cut under load; nothing acknowledged was lost.",
-    Verdict.FAIL: "After a cut of power acknowledged transactions were lost.",
-    Verdict.UNKNOWN: "Not run. What the settings promise was checked; that disk and server keep it was not.",
-}
+
+
+def _power_words(said: dict[str, Scalar]) -> Words:
+    """What the proof said of itself."""
+    says = str(said.get("power_loss_says") or "")
+    ran = "power_loss_proof" in said
+    missing = f"What the settings promise was checked; that disk and server keep it was not ({says or 'not run'})."
+    return {
+        Verdict.PASS: f"Power was cut under load in many places: {says}.",
+        Verdict.FAIL: f"Power was cut under load in many places: {says}.",
+        Verdict.UNKNOWN: f"The proof was begun and shows nothing yet: {says}." if ran else missing,
+    }
 
 
 def _check(said: dict[str, Scalar], name: str, title: str, words: Words) -> Check:

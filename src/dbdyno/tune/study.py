@@ -23,6 +23,7 @@ from dbdyno.model.trial import StudyOutcome, Trial, TrialKind, TrialStatus
 from dbdyno.tune import ablate, confirm, propose, search, verdict
 from dbdyno.tune import contract as contracts
 from dbdyno.tune.control import Recovery
+from dbdyno.tune.proof import Prover, proven
 from dbdyno.tune.trial import Bench, Step, run_trial
 from dbdyno.tune.verdict import Render
 
@@ -42,6 +43,8 @@ class Study:
     trials: list[Trial]
     on_trial: Callable[[Trial, Sequence[Trial]], None] = lambda _trial, _trials: None
     on_step: Callable[[Step, Sequence[Trial]], None] = lambda _step, _trials: None
+    prover: Prover | None = None
+    """Cuts the power of the winner at the end; None where that is not ours to do."""
     outcome: StudyOutcome = field(default_factory=lambda: StudyOutcome(status="running"))
 
     # --- the loop
@@ -88,6 +91,7 @@ class Study:
             self._recover(dict(winner.assignment))
         while (step := self.ablation_step()) is not None:
             self._measure(step)
+        self._prove(dict(winner.assignment))
 
     def _measure(self, step: Step) -> None:
         self.on_step(step, self.trials)
@@ -228,6 +232,17 @@ class Study:
         if found is not None:
             measured = verdict.recovery(found, assignment, self.trials, bench.space, bench.contract)
         self.outcome = msgspec.structs.replace(self.outcome, contract={**self.outcome.contract, **measured})
+        self._write_outcome("running")
+
+    def _prove(self, assignment: Assignment) -> None:
+        """The power-loss proof of the winner, unless this study has it already."""
+        if self.prover is None or proven(self.outcome.contract):
+            return
+        self.bench.controller.stop()
+        found = self.prover.prove(
+            f"{self.bench.plan.name}-proof", {**self.bench.needed, **assignment}, self.bench.space
+        )
+        self.outcome = msgspec.structs.replace(self.outcome, contract={**self.outcome.contract, **found})
         self._write_outcome("running")
 
     def _write_outcome(self, status: str) -> None:

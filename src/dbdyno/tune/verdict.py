@@ -129,10 +129,11 @@ def contract_facts(study: Study, winner: Assignment) -> dict[str, Scalar]:
         "recovery": Verdict.UNKNOWN,
         "recovery_says": "not measured yet",
     }
-    facts |= {name: value for name, value in study.outcome.contract.items() if name.startswith("recovery")}
+    measured = ("recovery", "power_loss")
+    facts |= {name: value for name, value in study.outcome.contract.items() if name.startswith(measured)}
     facts |= _p99(study.trials, contract)
     checks = [facts[name] for name in ("static", "read_back", "recovery", "power_loss", "p99") if name in facts]
-    # Unknown as long as anything is; the power-loss proof always is here.
+    # Unknown as long as anything is: nothing is called safe that the power-loss proof has not passed.
     facts["kept"] = False if Verdict.FAIL in checks else True if all(c == Verdict.PASS for c in checks) else None
     return facts
 
