@@ -6,7 +6,7 @@ from dbdyno.engines.innodb.diagnoses._server import within
 from dbdyno.model.recording import Recording, Stall
 
 _WORDS = ("commit", "prepare", "binlog", "flushing log")
-"""`Commit`, `committing`, `waiting for handler commit`, `Waiting for prior transaction to commit`, `preparing`. Sources:
+"""`Commit`, `committing`, `waiting for handler commit`, `Waiting for prior transaction to commit`, `preparing`. From:
 MariaDB manual, "General Thread States"; MySQL 8.0 manual, "General Thread (Command) States"."""
 _MYSQL_8 = range(80_000, 100_000)
 """8.0.12 calls a client in its commit `starting`, as its status text in the tests shows."""
