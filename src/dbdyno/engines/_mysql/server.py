@@ -28,6 +28,7 @@ PROGRAMS = ("mariadbd", "mysqld")
 OPTION_FILE = "dyno.cnf"
 _PLUGINS = ("lib/mysql/plugin", "lib/plugin", "lib64/mysql/plugin", "lib/x86_64-linux-gnu/mariadb/plugin")
 _VERSION_MIN = {"mysql": 50700, "mariadb": versions.MARIADB + 100500}
+_VERSION_CERTIFICATES = versions.MARIADB + 110400
 _INITIALISE_TIMEOUT_S = 300
 _SIGNALS = {"smart": signal.SIGTERM, "fast": signal.SIGTERM, "immediate": signal.SIGKILL}
 """It has no signal for a quick end without a checkpoint: the last is a crash of the process."""
@@ -143,6 +144,8 @@ class MySQLRecipe:
         command = [str(_program(Path(installation.bin))), "--no-defaults", *_places(installation, data)]
         command += [f"--init-file={statements}", "--skip-networking", "--skip-log-bin"]
         command += [f"--socket={data / 'first.sock'}", f"--pid-file={data / 'first.pid'}"]
+        if installation.version >= _VERSION_CERTIFICATES:
+            command.append("--skip-ssl")
         return command
 
     def configure(self, data: Path, *, port: int, socket_dir: Path, assignment: Assignment) -> None:
@@ -173,6 +176,9 @@ class MySQLRecipe:
         if versions.VERSION_PERSIST <= installation.version < versions.MARIADB:
             # Its second protocol would take a port of its own.
             command.append("--mysqlx=0")
+        if installation.version >= _VERSION_CERTIFICATES and not _has_line(data / OPTION_FILE, "ssl"):
+            # It would make itself a key at each start, which takes seconds.
+            command.append("--skip-ssl")
         return command
 
     def ready(self, target: Target, secret: Secret) -> bool:
@@ -259,6 +265,13 @@ def _initialiser(installation: Installation, data: Path) -> list[str]:
         str(script), "--no-defaults", f"--basedir={base}", f"--datadir={data}", "--skip-test-db",
         "--skip-name-resolve", "--auth-root-authentication-method=normal",
     ]  # fmt: skip
+
+
+def _has_line(path: Path, prefix: str) -> bool:
+    try:
+        return any(line.startswith(prefix) for line in path.read_text(encoding="utf-8").splitlines())
+    except OSError:
+        return False
 
 
 def _base(folder: Path) -> Path:
