@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,7 +93,7 @@ def _folder_of(path: Path, dump: Dump) -> Iterator[Path]:
     try:
         with path.open("rb") as file:
             head = file.read(4096)
-        archive = tarfile.is_tarfile(path)
+        archive = _is_archive(path)
     except OSError as error:
         raise UsageError(f"{path} cannot be read.", found=error.strerror or str(error)) from None
     if not archive and STREAM_MARK not in head:
@@ -105,6 +106,13 @@ def _folder_of(path: Path, dump: Dump) -> Iterator[Path]:
             token = head.partition(STREAM_MARK)[0].split(b"\n")[-1].decode(errors="replace")
             parse_stream(_bytes_of(path, dump, TOTAL_BYTES_MAX), token).write_below(Path(folder))
         yield Path(folder)
+
+
+def _is_archive(path: Path) -> bool:
+    try:
+        return tarfile.is_tarfile(path)
+    except (EOFError, zlib.error, ValueError):
+        return False
 
 
 def _unpack(path: Path, folder: Path, dump: Dump) -> None:
@@ -122,7 +130,7 @@ def _unpack(path: Path, folder: Path, dump: Dump) -> None:
                 if member.isfile() or member.isdir() or member.issym():
                     with contextlib.suppress(tarfile.FilterError):
                         archive.extract(member, folder, filter="data")
-    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+    except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
         dump.problems.append(
             Problem(source=path.name, what=f"{path.name} could be read only in part.", found=str(error))
         )
@@ -155,7 +163,7 @@ def _files(folder: Path, dump: Dump) -> Iterator[Path]:
         yield path
 
 
-def _bytes_of(path: Path, dump: Dump, limit: int = FILE_BYTES_MAX) -> bytes:
+def _bytes_of(path: Path, dump: Dump, limit: int) -> bytes:
     with path.open("rb") as file:
         content = file.read(limit + 1)
     if len(content) > limit:
@@ -166,7 +174,7 @@ def _bytes_of(path: Path, dump: Dump, limit: int = FILE_BYTES_MAX) -> bytes:
 
 def _read_file(path: Path, name: str, dump: Dump) -> None:
     try:
-        text = _decoded(_bytes_of(path, dump))
+        text = _decoded(_bytes_of(path, dump, FILE_BYTES_MAX))
     except OSError as error:
         dump.problems.append(Problem(source=name, what=f"{name} cannot be read.", found=error.strerror or str(error)))
         return

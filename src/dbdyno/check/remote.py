@@ -30,11 +30,8 @@ cd / || exit 3
 T={token}
 P={prefix}
 one() {{
-  if [ -r "$1" ] && head -c {bytes} "$1" >/dev/null 2>&1; then
-    printf '%s file %s%s\n' "$T" "$P" "$1"; head -c {bytes} "$1" 2>/dev/null; printf '\n'
-  else
-    printf '%s denied %s%s\n' "$T" "$P" "$1"
-  fi
+  printf '%s file %s%s\n' "$T" "$P" "$1"
+  head -c {bytes} "$1" 2>/dev/null && printf '\n' || printf '\n%s denied %s%s\n' "$T" "$P" "$1"
 }}
 files() {{ for f in "$@"; do [ -f "$f" ] && one "$f"; done; return 0; }}
 links() {{ for f in "$@"; do [ -L "$f" ] && printf '%s link %s%s %s\n' "$T" "$P" "$f" "$(readlink "$f")"; done
@@ -207,6 +204,8 @@ def parse_stream(stream: bytes, token: str) -> Fetched:
         if word == "file":
             found.files[rest] = content.removesuffix(b"\n")
         elif word == "denied":
+            # Its beginning was announced, and then the reading failed.
+            found.files.pop(rest, None)
             found.denied.append(rest)
         elif word == "link":
             path, _, to = rest.partition(" ")
