@@ -26,6 +26,7 @@ _LEVEL = re.compile(
     r"\s+(?P<amplification>[\d.]+)\b"
 )
 _STALLED = re.compile(r"^Cumulative stall: (?P<h>\d+):(?P<m>\d+):(?P<s>[\d.]+) H:M:S, (?P<pct>[\d.]+) percent$")
+_UPTIME = re.compile(r"^Uptime\(secs\): (?P<total>[\d.]+) total")
 _STALLS = re.compile(r"^(?:Stalls\(count\)|Write Stall \(count\)): (?P<list>.*)$")
 _OLD_COUNT = re.compile(r"(\d+) ([a-z0-9_ ]+)")
 _NEW_COUNT = re.compile(r"([a-z0-9-]+): (\d+)")
@@ -76,6 +77,8 @@ class Family(Record, frozen=True, kw_only=True):
 class RocksStatus(Record, frozen=True, kw_only=True):
     counts: dict[str, int] = {}
     """Statistics by name, without `rocksdb.` in front."""
+    uptime_s: float | None = None
+    """How long the store has been open."""
     stall_s: float | None = None
     stall_pct: float | None = None
     families: tuple[Family, ...] = ()
@@ -93,6 +96,7 @@ class _Reader:
         self.levels: dict[str, dict[str, Level]] = {}
         self.stalls: dict[str, dict[str, int]] = {}
         self.stall: tuple[float, float] | None = None
+        self.uptime_s: float | None = None
         self.threads: list[str] = []
         self.has_threads = False
         self._family: str | None = None
@@ -107,6 +111,8 @@ class _Reader:
             self.levels[self._family].setdefault(found["level"], _level(found))
         elif self._family is not None and (found := _STALLS.match(line)):
             self.stalls.setdefault(self._family, _stalls(found["list"]))
+        elif self.uptime_s is None and (found := _UPTIME.match(line)):
+            self.uptime_s = float(found["total"])
         elif found := _STALLED.match(line):
             seconds = int(found["h"]) * 3600 + int(found["m"]) * 60 + float(found["s"])
             self.stall = self.stall or (seconds, float(found["pct"]))
@@ -150,6 +156,7 @@ def parse_status(text: str) -> RocksStatus:
         unread.append("MEMORY_STATS is not in the text")
     return RocksStatus(
         counts=reader.counts,
+        uptime_s=reader.uptime_s,
         stall_s=reader.stall[0] if reader.stall else None,
         stall_pct=reader.stall[1] if reader.stall else None,
         families=tuple(

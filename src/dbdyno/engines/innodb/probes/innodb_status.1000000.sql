@@ -27,7 +27,7 @@
 --   lru_flushed: gauge - pages written from the end of the LRU list within the last minute
 --   pending_log_fsyncs: gauge - syncs of the log under way
 --   pending_pool_fsyncs: gauge - syncs of data files under way
---   latch_waits: gauge - threads that wait for a latch now (always 0 in MariaDB from 10.6 on, which does not write them)
+--   latch_waits: gauge - threads that wait for a latch now (not written by MariaDB from 10.6 on)
 --   latch_wait_ms_max: gauge [ms] - the longest of these waits
 --   latch_object: text - what most of them wait for, and how many
 --   mutex_os_waits: counter - waits for mutexes that slept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbdyno.model.example import Example
 from dbdyno.model.facts import Facts, MissingFact
-from dbdyno.model.finding import Fix, Needs
+from dbdyno.model.finding import Fix, Needs, Severity
 from dbdyno.model.recording import Recording, Series, Stall
 
 HELD_MIN = 0.05
@@ -41,6 +41,12 @@ def _count(recording: Recording, column: str, stall: Stall | None) -> float:
 def held_share(recording: Recording, stall: Stall | None) -> float:
     """Share of the time in which some writer was held back; above 1 when several were at once."""
     return within(recording.series("rocksdb", "rocksdb_stall_micros"), stall).mean() / 1e6
+
+
+def severity(recording: Recording, stall: Stall | None, held: float) -> Severity:
+    """A warning where it explains a stall, or where a saved text shows much of it."""
+    saved = not len(recording.throughput)
+    return Severity.WARNING if stall is not None or (saved and held >= HELD_MIN) else Severity.ADVICE
 
 
 def others(recording: Recording, reason: str, stall: Stall | None) -> tuple[str, ...]:

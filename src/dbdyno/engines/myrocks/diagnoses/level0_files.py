@@ -30,9 +30,10 @@ from dbdyno.engines.myrocks.diagnoses._stalls import (
     option,
     others,
     series_of,
+    severity,
 )
 from dbdyno.model.diagnosis import Diagnosis
-from dbdyno.model.finding import Finding, Severity
+from dbdyno.model.finding import Finding
 from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
 
@@ -49,7 +50,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         says=f"Writers were slowed {slowdowns:.0f} times and stopped {stops:.0f} times for the number of files "
         f"in level 0; they were held back {held:.0%} of the time.",
         why="Memtables were flushed faster than compaction merged the files of level 0.",
-        severity=Severity.WARNING if stall is not None else Severity.ADVICE,
+        severity=severity(recording, stall, held),
         evidence={"slowdowns": round(slowdowns), "stops": round(stops), "held_back_share": round(held, 3)},
         remedy="Give compaction more threads, and make fewer, larger files.",
         fixes=(

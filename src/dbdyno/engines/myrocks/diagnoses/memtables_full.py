@@ -28,9 +28,10 @@ from dbdyno.engines.myrocks.diagnoses._stalls import (
     option,
     others,
     series_of,
+    severity,
 )
 from dbdyno.model.diagnosis import Diagnosis
-from dbdyno.model.finding import Finding, Severity
+from dbdyno.model.finding import Finding
 from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
 
@@ -47,7 +48,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         says=f"Writers were slowed {slowdowns:.0f} times and stopped {stops:.0f} times because memtables were "
         f"full; they were held back {held:.0%} of the time.",
         why="All memtables of a column family were full, and the flush had not freed one.",
-        severity=Severity.WARNING if stall is not None else Severity.ADVICE,
+        severity=severity(recording, stall, held),
         evidence={"slowdowns": round(slowdowns), "stops": round(stops), "held_back_share": round(held, 3)},
         remedy="Give writers more and larger memtables, and the flush more threads.",
         fixes=(

@@ -28,9 +28,10 @@ from dbdyno.engines.myrocks.diagnoses._stalls import (
     option,
     others,
     series_of,
+    severity,
 )
 from dbdyno.model.diagnosis import Diagnosis
-from dbdyno.model.finding import Finding, Fix, Severity
+from dbdyno.model.finding import Finding, Fix
 from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
 
@@ -52,7 +53,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         f"compaction; they were held back {held:.0%} of the time.",
         why="The tree owes more merging than its limit allows"
         + (f"; compaction may write {limit / 1e6:.0f} MB a second." if limit > 0 else "."),
-        severity=Severity.WARNING if stall is not None else Severity.ADVICE,
+        severity=severity(recording, stall, held),
         evidence={"slowdowns": round(slowdowns), "stops": round(stops), "held_back_share": round(held, 3)},
         remedy="Let compaction do more, or write less.",
         fixes=fixes,
