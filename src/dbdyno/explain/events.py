@@ -10,8 +10,6 @@ from dbdyno.samples.series import SampleStore
 
 _CLOCK_STEP_S = 0.5
 _EVENTS_MAX = 2000
-_FELL = 0.5
-"""A checkpoint is done when the log's distance to it falls below this share of what it was."""
 
 
 def events_of(store: SampleStore, load: DriverLoad, duration_s: float) -> tuple[Event, ...]:
@@ -22,13 +20,14 @@ def events_of(store: SampleStore, load: DriverLoad, duration_s: float) -> tuple[
 
 
 def _checkpoints(store: SampleStore) -> list[Event]:
-    """Ends of checkpoints, where the log's distance to the last one fell; begins by the time that it says it took."""
+    """Ends of checkpoints, where the log's distance to the last one fell (the log itself only grows); begins by the
+    time that they say they took."""
     distance = store.by_role("checkpoint_distance_bytes")
     if distance is None or distance.t_s.size < 2:
         return []
     found = []
     spent = [store.by_role("checkpoint_write_ms", rate=False), store.by_role("checkpoint_sync_ms", rate=False)]
-    for index in np.flatnonzero(distance.values[1:] < _FELL * distance.values[:-1]) + 1:
+    for index in np.flatnonzero(distance.values[1:] < distance.values[:-1]) + 1:
         end_s = float(distance.t_s[index])
         took_s = 0.0
         for series in spent:

@@ -13,6 +13,8 @@ from dbdyno.hosts.registry import Rows, Watch
 from dbdyno.model.probe import Column, ColumnKind, Probe
 
 _SHOWN = 24
+_KERNEL = ("kworker/", "kswapd", "jbd2/", "loop")
+"""Threads of the kernel write what programs changed before: it was charged to these already."""
 _PROCESSES_MAX = 2000
 """More are not looked at: each costs a file."""
 
@@ -20,7 +22,7 @@ PROBE = Probe(
     name="writers",
     title="Other programs that write",
     cost="one file for each process of the machine, at most 2000",
-    every_s=5.0,
+    every_s=2.0,
     columns=(
         Column(name="program", kind=ColumnKind.KEY, help="its name; processes of one name are summed"),
         Column(name="write_bytes", kind=ColumnKind.COUNTER, unit="B", help="sent to storage"),
@@ -41,6 +43,8 @@ def read(root: Path, watch: Watch) -> Rows:
         try:
             written = parse_io((folder / "io").read_text())["write_bytes"]
             name = (folder / "comm").read_text(errors="replace").strip()
+            if name.startswith(_KERNEL):
+                continue
         except PermissionError as error:
             refused = error
         except (FileNotFoundError, ProcessLookupError):

@@ -22,14 +22,15 @@ from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.facts import MissingFact
 from dbdyno.model.finding import Finding, Fix, Needs
-from dbdyno.model.recording import Recording, Stall
+from dbdyno.model.recording import Recording, Series, Stall
 from dbdyno.model.units import bytes_text
 
-_SHARE = 0.5
-"""Of what the server and the driver wrote."""
-_FACTOR = 3.0
-_OF_DISK = 0.3
-"""Of what the disk took."""
+_FOREIGN = 0.3
+"""Share of what reached the disk that was neither the server's nor the driver's."""
+_FACTOR = 2.0
+"""Times the usual of that."""
+_OTHER_DISK = 1.5
+"""A program that writes so many times what the disk took beside the server writes elsewhere, or into the page cache."""
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
@@ -37,15 +38,13 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         return None
     device = data_device(recording)
     disk = recording.series("disk", "write_bytes", device)
-    own = sum(
-        recording.series("process", "write_bytes", who).during(stall, slack_s=1).mean()
-        for who in recording.keys("process")
-    )
     seen = disk.during(stall, slack_s=1).mean()
-    program, per_s = _writer(recording, stall)
-    usual = max(0.0, recording.series("writers", "write_bytes", program).before(stall).median()) if program else 0.0
+    own = sum(_own(recording, who).during(stall, slack_s=1).mean() for who in recording.keys("process"))
+    own_usual = sum(_own(recording, who).outside(recording.stalls).mean() for who in recording.keys("process"))
     foreign = max(seen - own, 0.0)
-    if not program or per_s < max(_OF_DISK * seen, _FACTOR * usual, _SHARE * own, 1.0):
+    usual = max(disk.outside(recording.stalls).mean() - own_usual, 0.0)
+    program, per_s = _writer(recording, stall, foreign)
+    if not program or foreign < max(_FOREIGN * seen, _FACTOR * usual, 1.0) or per_s < _FOREIGN * foreign:
         return None
     return Finding(
         says=f"{program} wrote {bytes_text(per_s)}/s in the stall; the server wrote {bytes_text(own)}/s "
@@ -57,6 +56,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
             "server_bytes_per_s": round(own),
             "disk_bytes_per_s": round(seen),
             "foreign_bytes_per_s": round(foreign),
+            "foreign_bytes_per_s_usual": round(usual),
         },
         remedy=f"Move {program} to another disk or time, or bound what it may write.",
         fixes=(
@@ -70,23 +70,32 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         ),
         risk="The job takes longer.",
         verify="writers.write_bytes of that program stays small while the server is busy.",
-        confidence=0.8,
+        confidence=0.8 if per_s <= _OTHER_DISK * foreign else 0.5,
         ruled_out=(f"the server's own writes: {bytes_text(own)}/s",),
         series=(f"writers.write_bytes/{program}", f"disk.write_bytes/{device}", "process.write_bytes"),
     )
 
 
-def _writer(recording: Recording, stall: Stall) -> tuple[str, float]:
-    """The program that wrote most around the stall (it is asked for every few seconds), and its bytes per second."""
-    found = [("", 0.0)]
-    recording.series("writers", "write_bytes")
+def _own(recording: Recording, who: str) -> Series:
+    return recording.series("process", "write_bytes", who)
+
+
+def _writer(recording: Recording, stall: Stall, foreign: float) -> tuple[str, float]:
+    """The program that wrote most around the stall (it is asked for every few seconds) and its bytes per second: the
+    largest of those that fit what the disk took, else the largest of all."""
+    found: list[tuple[bool, float, str]] = []
     for program in recording.keys("writers"):
         try:
-            series = recording.series("writers", "write_bytes", program).during(stall, slack_s=5.0)
-            found.append((program, series.max()))
+            per_s = recording.series("writers", "write_bytes", program).during(stall, slack_s=2.0).max()
         except MissingFact:
-            continue
-    return max(found, key=lambda one: one[1])
+            continue  # It was seen only once: no rate.
+        found.append((per_s <= _OTHER_DISK * foreign, per_s, program))
+    if not found:
+        recording.series("writers", "write_bytes").during(stall, slack_s=2.0).max()
+        return "", 0.0
+    fitting = [one for one in found if one[0] and one[1] >= _FOREIGN * foreign]
+    _, per_s, program = max(fitting or found)
+    return program, per_s
 
 
 def _example(*, bulk: bool) -> Example:
