@@ -15,28 +15,24 @@ it does not, and fixed rules are hardly ideal; PostgreSQL 15 manual, section 20.
 40 %. Both agree on a quarter as the beginning where nothing was measured.
 """
 
-from dbdyno.engines.postgresql.memory import CACHE_PART_MAX, GIB, PAGE_BYTES, cache_bytes, rounded_mib
+from dbdyno.engines.postgresql.memory import CACHE_PART_MAX, GIB, PAGE_BYTES, cache_bytes, cache_wanted_bytes
 from dbdyno.engines.postgresql.rules._setting import setting
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
 
-LEAST_PART = 0.1
-START_PART = 0.25
-
 
 def check(facts: Facts) -> Finding | None:
     limit, cache = facts.number("server.memory_limit_bytes"), cache_bytes(facts)
-    data = facts.number("server.cluster_bytes")
-    part = cache / limit
-    if part <= CACHE_PART_MAX and (part >= LEAST_PART or data <= cache):
+    data, wanted = facts.number("server.cluster_bytes"), cache_wanted_bytes(facts)
+    if wanted == cache:
         return None
-    much = part > CACHE_PART_MAX
+    part = cache / limit
     return Finding(
         says=f"shared_buffers is {cache / GIB:.2f} GiB, {part:.0%} of {limit / GIB:.1f} GiB of memory; the data has "
         f"{data / GIB:.1f} GiB.",
-        severity=Severity.CRITICAL if much else Severity.ADVICE,
-        fixes=(setting(facts, "shared_buffers", rounded_mib(limit * START_PART) // PAGE_BYTES),),
+        severity=Severity.CRITICAL if part > CACHE_PART_MAX else Severity.ADVICE,
+        fixes=(setting(facts, "shared_buffers", int(wanted) // PAGE_BYTES),),
     )
 
 

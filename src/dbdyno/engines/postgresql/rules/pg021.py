@@ -28,7 +28,7 @@ def check(facts: Facts) -> Finding | None:
         return None
     fixes: tuple[Fix, ...] = ()
     if vacuum_bytes(facts) > VACUUM_PART_MAX * limit:
-        each = int(VACUUM_PART_MAX * limit / facts.number("setting.autovacuum_max_workers") / KIB)
+        each = max(1024, int(VACUUM_PART_MAX * limit / facts.number("setting.autovacuum_max_workers") / KIB))
         fixes += (setting(facts, "autovacuum_work_mem", each),)
     if facts.number("setting.work_mem") > (room := sorts_room_kib(facts)):
         fixes += (setting(facts, "work_mem", room),)
@@ -54,6 +54,7 @@ RULE = Rule(
         "setting.autovacuum_work_mem": -1,
         "setting.autovacuum_max_workers": 3,
         "server.memory_limit_bytes": 17179869184,
+        "server.cluster_bytes": 53687091200,
     },
     bad={
         "setting.shared_buffers": 524288,
@@ -63,5 +64,6 @@ RULE = Rule(
         "setting.autovacuum_work_mem": -1,
         "setting.autovacuum_max_workers": 3,
         "server.memory_limit_bytes": 17179869184,
+        "server.cluster_bytes": 53687091200,
     },
 )

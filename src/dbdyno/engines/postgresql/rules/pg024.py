@@ -13,7 +13,7 @@ References: Tuning PostgreSQL for sysbench-tpcc (Percona, 2018): 2 GB of 256 GB 
 PostgreSQL 15 manual, section 20.4 (2022)
 """
 
-from dbdyno.engines.postgresql.memory import GIB, KIB, MIB, rounded_mib
+from dbdyno.engines.postgresql.memory import GIB, KIB, MIB, maintenance_wanted_bytes
 from dbdyno.engines.postgresql.rules._setting import setting
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
@@ -21,15 +21,15 @@ from dbdyno.model.rule import Rule
 
 
 def check(facts: Facts) -> Finding | None:
-    limit, data = facts.number("server.memory_limit_bytes"), facts.number("server.cluster_bytes")
+    data = facts.number("server.cluster_bytes")
     current = facts.number("setting.maintenance_work_mem") * KIB
-    target = min(2 * GIB, max(64 * MIB, rounded_mib(limit / 64, 16)))
-    if data <= GIB or current >= target / 2:
+    target = maintenance_wanted_bytes(facts)
+    if target == current:
         return None
     return Finding(
         says=f"maintenance_work_mem is {current / MIB:.0f} MiB for {data / GIB:.1f} GiB of data.",
         severity=Severity.ADVICE,
-        fixes=(setting(facts, "maintenance_work_mem", target // KIB),),
+        fixes=(setting(facts, "maintenance_work_mem", int(target) // KIB),),
     )
 
 

@@ -1,0 +1,124 @@
+"""An audit shown: text, HTML and SARIF; what a server says cannot steer a terminal or a browser."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from dbdyno.check.result import Checked, Problem, worst_first
+from dbdyno.cli.check import status_of, targets_of
+from dbdyno.model.errors import UsageError
+from dbdyno.model.fact import Fact
+from dbdyno.model.finding import Finding, Fix, Needs, Severity, Verdict
+from dbdyno.model.knob import Level
+from dbdyno.model.record import from_json, to_json
+from dbdyno.report.audit import audit_html, audit_sarif, audit_text, table_text
+
+HOSTILE = "x\x1b[2J\x1b]0;title\x07<script>alert(1)</script>\u202e\x9b31m\r\n\"'&"
+FINDING = Finding(
+    rule="XX001",
+    title="all is well",
+    says=f"It is {HOSTILE}",
+    why=HOSTILE,
+    evidence={"setting.x": HOSTILE},
+    severity=Severity.CRITICAL,
+    remedy=HOSTILE,
+    fixes=(Fix(kind="setting", name="x", live=HOSTILE, file=HOSTILE, line=HOSTILE, needs=Needs.RESTART),),
+    risk=HOSTILE,
+    durability=Level.L3,
+    verify=HOSTILE,
+    undo=HOSTILE,
+    source=HOSTILE,
+)
+CHECKED = Checked(
+    target=HOSTILE,
+    engine="e",
+    server=HOSTILE,
+    host="local",
+    level=Level.L2,
+    lacking=("pitr",),
+    findings=(
+        FINDING,
+        Finding(rule="XX002", title="seen", says=HOSTILE, verdict=Verdict.UNKNOWN),
+        Finding(rule="XX003", title="well", says="", verdict=Verdict.PASS),
+    ),
+    problems=(Problem(source="host", what=HOSTILE, found=HOSTILE, todo=HOSTILE),),
+    facts=(Fact(name="a", value=HOSTILE),),
+)
+
+
+def test_the_text_has_all_that_is_needed_and_no_control_characters() -> None:
+    text = audit_text(CHECKED)
+    assert not [one for one in text if ord(one) < 32 and one != "\n"]
+    assert "\u202e" not in text
+    assert "\x9b" not in text
+    names = ("why:", "evidence:", "fix:", "risk:", "verify:", "undo:", "source:")
+    words = (
+        "[!!] XX001 critical",
+        "after a restart",
+        "Keeps L3",
+        "[??] XX002",
+        "[OK] 1: XX003",
+        "NOT SEEN",
+        "L2; without",
+    )
+    for part in (*names, *words):
+        assert part in text
+
+
+def test_colour_is_ours_alone() -> None:
+    text = audit_text(CHECKED, colour=True, verbose=True)
+    codes = {part[: part.index("m") + 1] for part in text.split("\x1b")[1:]}
+    assert codes == {"[31m", "[32m", "[33m", "[0m"}
+    assert "[OK]\x1b[0m XX003 well" in text
+
+
+def test_the_page_escapes_everything_and_loads_nothing() -> None:
+    page = audit_html([CHECKED])
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "default-src 'none'" in page
+    assert "XX001" in page
+
+
+def test_sarif_is_what_readers_expect() -> None:
+    log = json.loads(to_json(audit_sarif([CHECKED])))
+    run = log["runs"][0]
+    kinds = {one["ruleId"]: (one["kind"], one["level"]) for one in run["results"]}
+    assert kinds == {"XX001": ("fail", "error"), "XX002": ("open", "none"), "XX003": ("pass", "none")}
+    assert {one["id"] for one in run["tool"]["driver"]["rules"]} == set(kinds)
+
+
+def test_the_record_comes_back_whole() -> None:
+    assert from_json(to_json(CHECKED), Checked) == CHECKED
+
+
+def test_the_worst_comes_first() -> None:
+    advice = msgspec.structs.replace(FINDING, rule="A", severity=Severity.ADVICE)
+    order = worst_first([*CHECKED.findings[::-1], advice])
+    assert [one.rule for one in order] == ["XX001", "A", "XX002", "XX003"]
+
+
+def test_the_table_is_one_line_a_target() -> None:
+    lines = table_text([CHECKED, CHECKED]).splitlines()
+    assert len(lines) == 3
+    assert lines[0].split()[:3] == ["target", "version", "level"]
+
+
+def test_the_exit_status() -> None:
+    well = Checked(target="t", findings=(CHECKED.findings[2],))
+    unknown = Checked(target="t", findings=(CHECKED.findings[1],))
+    unseen = Checked(target="t", findings=(Finding(rule="CONTRACT", says="x", verdict=Verdict.UNKNOWN),))
+    dead = Checked(target="t", problems=(Problem(source="server", what="x", fatal=True),))
+    assert [status_of([one]) for one in (well, unknown, CHECKED, unseen, dead)] == [0, 0, 1, 1, 2]
+    assert status_of([well, dead]) == 2
+
+
+def test_a_file_of_targets() -> None:
+    text = "# all\n\nurl://a   ssh://b # why\nurl://c\n"
+    assert targets_of(text, "f") == [("url://a", "ssh://b"), ("url://c", None)]
+    for wrong in ("", "a b c\n", "# nothing\n"):
+        with pytest.raises(UsageError, match="f"):
+            targets_of(wrong, "f")
