@@ -9,6 +9,9 @@ use dyno_powerloss::arguments::Arguments;
 use dyno_powerloss::classify::Classifier;
 use dyno_powerloss::control::{self, Handler};
 use dyno_powerloss::fault::Fault;
+use dyno_powerloss::folder::actions::FolderFs;
+use dyno_powerloss::folder::record::Recorder;
+use dyno_powerloss::folder::{self, op, rebuild};
 use dyno_powerloss::image_fs::ImageFs;
 use dyno_powerloss::images::Presenter;
 use dyno_powerloss::plan::Planner;
@@ -22,6 +25,9 @@ const USAGE: &str = "\
 usage: dyno-powerloss serve --store DIR --mount DIR --size BYTES [--fault FAULT] [--log-max BYTES]
        dyno-powerloss plan --store DIR --seed NUMBER --states NUMBER [--kinds flush,prefix,...]
        dyno-powerloss present --store DIR --mount DIR [--state JSON]
+       dyno-powerloss dir-serve --store DIR --behind DIR --mount DIR [--fault FAULT] [--log-max BYTES]
+       dyno-powerloss dir-plan --store DIR --seed NUMBER --states NUMBER [--kinds flush,prefix,...]
+       dyno-powerloss dir-present --store DIR --state JSON --target DIR
 (docs/reference/powerloss.md)
 ";
 /// Room that the log leaves on its disk.
@@ -34,6 +40,9 @@ fn main() -> ExitCode {
         "serve" => serve(words),
         "plan" => plan(words),
         "present" => present(words),
+        "dir-serve" => dir_serve(words),
+        "dir-plan" => dir_plan(words),
+        "dir-present" => dir_present(words),
         _ => {
             let _ = io::stderr().write_all(USAGE.as_bytes());
             return ExitCode::from(2);
@@ -55,13 +64,25 @@ fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// What the log of data may grow to.
+fn log_limit(arguments: &Arguments, folder: &Path) -> Result<u64, String> {
+    match arguments.number("log-max")? {
+        Some(limit) => Ok(limit),
+        None => Ok(free_bytes(folder).map_err(text)?.saturating_sub(LEAVE_FREE_BYTES)),
+    }
+}
+
+fn kinds(arguments: &Arguments) -> Result<Vec<Kind>, String> {
+    match arguments.text("kinds") {
+        Some(names) => names.split(',').map(Kind::parse).collect(),
+        None => Ok(Kind::ALL.to_vec()),
+    }
+}
+
 fn serve(words: impl Iterator<Item = String>) -> Result<(), String> {
     let arguments = Arguments::parse(words, &["store", "mount", "size", "fault", "log-max"])?;
     let folder = PathBuf::from(arguments.required("store")?);
-    let limit = match arguments.number("log-max")? {
-        Some(limit) => limit,
-        None => free_bytes(&folder).map_err(text)?.saturating_sub(LEAVE_FREE_BYTES),
-    };
+    let limit = log_limit(&arguments, &folder)?;
     let store = Store::create(&folder, arguments.required_number("size")?, limit, monotonic_ns).map_err(text)?;
     if let Some(fault) = arguments.text("fault") {
         store.set_fault(Fault::parse(fault)?);
@@ -110,10 +131,7 @@ fn record_handler(store: Arc<Store>, stop: Stop) -> Arc<Handler> {
 fn plan(words: impl Iterator<Item = String>) -> Result<(), String> {
     let arguments = Arguments::parse(words, &["store", "seed", "states", "kinds"])?;
     let folder = PathBuf::from(arguments.required("store")?);
-    let kinds = match arguments.text("kinds") {
-        Some(names) => names.split(',').map(Kind::parse).collect::<Result<Vec<_>, _>>()?,
-        None => Kind::ALL.to_vec(),
-    };
+    let kinds = kinds(&arguments)?;
     let recording = Recording::open(&folder).map_err(text)?;
     let mut classifier = Classifier::of_store(&folder).map_err(|error| format!("hints.json: {error}"))?;
     let seed = arguments.required_number("seed")?;
@@ -121,9 +139,13 @@ fn plan(words: impl Iterator<Item = String>) -> Result<(), String> {
     let states = planner
         .states(arguments.required_number("states")? as usize)
         .map_err(text)?;
+    print_states(&states)
+}
+
+fn print_states(states: &[State]) -> Result<(), String> {
     let mut lines = String::new();
     for state in states {
-        lines += &serde_json::to_string(&state).map_err(text)?;
+        lines += &serde_json::to_string(state).map_err(text)?;
         lines.push('\n');
     }
     io::stdout().write_all(lines.as_bytes()).map_err(text)
@@ -174,6 +196,77 @@ fn present_handler(presenter: Arc<Presenter>, stop: Stop) -> Arc<Handler> {
         }
         other => Err(format!("there is no `{other}`; there are status, present, drop, stop")),
     })
+}
+
+fn dir_serve(words: impl Iterator<Item = String>) -> Result<(), String> {
+    let arguments = Arguments::parse(words, &["store", "behind", "mount", "fault", "log-max"])?;
+    let folder = PathBuf::from(arguments.required("store")?);
+    let behind = PathBuf::from(arguments.required("behind")?);
+    session::allow_many_files();
+    let limit = log_limit(&arguments, &folder)?;
+    let recorder = Recorder::create(&folder, &behind, limit, monotonic_ns).map_err(text)?;
+    if let Some(fault) = arguments.text("fault") {
+        recorder.set_fault(Fault::parse(fault)?);
+    }
+    let recorder = Arc::new(recorder);
+    let stop = Stop::default();
+    let handler = folder_handler(recorder.clone(), stop.clone());
+    let point = PathBuf::from(arguments.required("mount")?);
+    // SAFETY: both only read or set a number of this process.
+    let root = unsafe {
+        libc::umask(0);
+        libc::geteuid() == 0
+    };
+    let access = if root { Access::All } else { Access::Owner };
+    session::serve(FolderFs::new(recorder), &point, "dyno-powerloss", access, &stop, || {
+        control::listen(&folder, "control.sock", handler)
+    })
+    .map_err(text)
+}
+
+fn folder_handler(recorder: Arc<Recorder>, stop: Stop) -> Arc<Handler> {
+    Arc::new(move |verb, question| match verb {
+        "status" => serde_json::to_value(recorder.status()).map_err(text),
+        "base" => recorder.base().map(|seq| json!({"base_seq": seq})).map_err(|number| {
+            let refused = recorder.status().error;
+            format!("{}; {refused}", io::Error::from_raw_os_error(number))
+        }),
+        "cut" => {
+            recorder.cut();
+            Ok(json!({}))
+        }
+        "fault" => {
+            recorder.set_fault(Fault::parse(question["fault"].as_str().unwrap_or_default())?);
+            Ok(json!({}))
+        }
+        "stop" => {
+            stop.set();
+            Ok(json!({}))
+        }
+        other => Err(format!(
+            "there is no `{other}`; there are status, base, cut, fault, stop"
+        )),
+    })
+}
+
+fn dir_plan(words: impl Iterator<Item = String>) -> Result<(), String> {
+    let arguments = Arguments::parse(words, &["store", "seed", "states", "kinds"])?;
+    let (base, ops) = op::read(Path::new(arguments.required("store")?)).map_err(text)?;
+    let (fates, kinds) = (rebuild::fates(&base, &ops), kinds(&arguments)?);
+    let planner = folder::plan::Planner::new(&base, &ops, &fates, &kinds, arguments.required_number("seed")?);
+    print_states(&planner.states(arguments.required_number("states")? as usize))
+}
+
+fn dir_present(words: impl Iterator<Item = String>) -> Result<(), String> {
+    let arguments = Arguments::parse(words, &["store", "state", "target"])?;
+    let folder = Path::new(arguments.required("store")?);
+    let state: State =
+        serde_json::from_str(arguments.required("state")?).map_err(|error| format!("--state: {error}"))?;
+    let (base, ops) = op::read(folder).map_err(text)?;
+    let fates = rebuild::fates(&base, &ops);
+    let tree = rebuild::Tree::of_state(&base, &ops, &fates, &state);
+    tree.build(folder, Path::new(arguments.required("target")?))
+        .map_err(text)
 }
 
 fn free_bytes(folder: &Path) -> io::Result<u64> {

@@ -102,3 +102,18 @@ pub fn declare_io_flusher() -> bool {
     // SAFETY: sets a flag of this thread; threads that it starts have it too.
     unsafe { libc::prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0) == 0 }
 }
+
+/// Raises the limit of open files to what may be had: every file that the kernel knows of is held open.
+pub fn allow_many_files() {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: reads into and sets from a structure of ours; a refusal leaves the limit as it was.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}

@@ -101,20 +101,23 @@ impl Part {
 impl State {
     /// Which parts of an event after the flush and before the next one are on the medium.
     pub fn keeps(&self, event: &Event) -> Vec<Part> {
-        let kept = match self.kind {
+        match self.kind.granularity() {
+            Some(granularity) if event.seq == self.event => torn(event, granularity, self.seed),
+            _ if self.keeps_whole(event.seq) => vec![Part::whole(event)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether an event that the power cut could take is there whole. What is torn is not.
+    pub fn keeps_whole(&self, seq: u64) -> bool {
+        match self.kind {
             Kind::Flush => false,
-            Kind::Prefix => event.seq <= self.event,
-            Kind::Subset => self.by_chance(event.seq),
-            Kind::Reorder => event.seq != self.event,
-            Kind::Torn512 | Kind::Torn4k if event.seq == self.event => {
-                return torn(event, self.kind.granularity().unwrap_or(1), self.seed);
-            }
+            Kind::Prefix => seq <= self.event,
+            Kind::Subset => self.by_chance(seq),
+            Kind::Reorder => seq != self.event,
             // Three of four torn writes find all before them on the medium, the others a part of it.
-            Kind::Torn512 | Kind::Torn4k => {
-                event.seq < self.event && (hash(self.seed, 0) % 4 != 0 || self.by_chance(event.seq))
-            }
-        };
-        if kept { vec![Part::whole(event)] } else { Vec::new() }
+            Kind::Torn512 | Kind::Torn4k => seq < self.event && (hash(self.seed, 0) % 4 != 0 || self.by_chance(seq)),
+        }
     }
 
     /// A quarter, a half or three quarters of the events.
@@ -145,36 +148,44 @@ pub fn pieces(event: &Event, granularity: u64) -> Vec<u64> {
     lengths
 }
 
-/// The first pieces, the last ones, or any: never none and never all of a write that can be cut.
 fn torn(event: &Event, granularity: u64, seed: u64) -> Vec<Part> {
     let lengths = pieces(event, granularity);
-    let many = lengths.len() as u64;
-    if event.what != What::Write || many < 2 {
+    if event.what != What::Write {
         return Vec::new();
     }
-    let cut = 1 + hash(seed, 1) % (many - 1);
-    let shape = hash(seed, 2) % 3;
-    // One piece is surely there and one surely not, so that the write is torn whatever chance says of the others.
-    let (there, gone) = (hash(seed, 3) % many, (hash(seed, 3) % many + cut) % many);
     let mut parts = Vec::new();
     let mut at = 0;
-    for (number, length) in lengths.into_iter().enumerate() {
-        let number = number as u64;
-        let kept = match shape {
-            0 => number < cut,
-            1 => number >= cut,
-            _ => number == there || (number != gone && hash(seed, 4 + number) % 2 == 0),
-        };
-        if kept {
+    for (length, there) in lengths.iter().zip(pieces_there(lengths.len(), seed)) {
+        if there {
             let (sector, data) = (event.sector + at, event.data + at);
             parts.push(Part {
                 what: event.what,
                 sector,
-                sectors: length,
+                sectors: *length,
                 data,
             });
         }
         at += length;
     }
     parts
+}
+
+/// Which of a torn write's pieces are there: the first ones, the last ones, or any; never none and never all, unless
+/// there is only one, which is not there then.
+pub fn pieces_there(many: usize, seed: u64) -> Vec<bool> {
+    if many < 2 {
+        return vec![false; many];
+    }
+    let many = many as u64;
+    let cut = 1 + hash(seed, 1) % (many - 1);
+    let shape = hash(seed, 2) % 3;
+    // One piece is surely there and one surely not, so that the write is torn whatever chance says of the others.
+    let (there, gone) = (hash(seed, 3) % many, (hash(seed, 3) % many + cut) % many);
+    (0..many)
+        .map(|number| match shape {
+            0 => number < cut,
+            1 => number >= cut,
+            _ => number == there || (number != gone && hash(seed, 4 + number) % 2 == 0),
+        })
+        .collect()
 }

@@ -93,14 +93,21 @@ def _executable(path: Path) -> bool:
 
 
 def plan_states(
-    store: Path, seed: int, count: int, kinds: Sequence[str] = KINDS, *, timeout_s: float = _PLAN_S
+    store: Path,
+    seed: int,
+    count: int,
+    kinds: Sequence[str] = KINDS,
+    *,
+    verb: str = "plan",
+    timeout_s: float = _PLAN_S,
 ) -> list[CrashState]:
     """Chooses crash states of a recording, a part by rank and a part at random; the same seed chooses the same.
 
-    Fewer than `count` come when the recording has not as many. Raises `HostError`.
+    `verb` is `plan` for a disk and `dir-plan` for a folder. Fewer than `count` come when the recording has not as many.
+    Raises `HostError`.
     """
     assert set(kinds) <= set(KINDS), f"no such kind of crash state: {set(kinds) - set(KINDS)}"
-    argv = [str(find_powerloss()), "plan", "--store", str(store), "--seed", str(seed), "--states", str(count)]
+    argv = [str(find_powerloss()), verb, "--store", str(store), "--seed", str(seed), "--states", str(count)]
     try:
         done = subprocess.run(
             [*argv, "--kinds", ",".join(kinds)], capture_output=True, text=True, timeout=timeout_s, check=False
