@@ -33,7 +33,7 @@ def cache_wanted_bytes(facts: Facts) -> float:
 
 
 def maintenance_wanted_bytes(facts: Facts) -> float:
-    """What rule PG024 leaves of maintenance_work_mem: a 64th of the memory where it is far smaller and there is data."""
+    """What PG024 leaves of maintenance_work_mem: a 64th of the memory where it is far smaller and there is data."""
     limit, data = facts.number("server.memory_limit_bytes"), facts.number("server.cluster_bytes")
     current = facts.number("setting.maintenance_work_mem") * KIB
     target = min(2 * GIB, max(64 * MIB, rounded_mib(limit / 64, 16)))
