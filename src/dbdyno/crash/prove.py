@@ -39,6 +39,12 @@ from dbdyno.model.finding import Verdict
 from dbdyno.sandbox import copying
 from dbdyno.sandbox.sandbox import Sandbox
 
+TEARING = ("torn512", "torn4k")
+"""Kinds of states that a control gets which breaks nothing but torn pages; in others there is nothing to see."""
+TEARING_CHOICE = 6
+"""So many times the states are planned for it, to have enough of them that tear a data page."""
+TORN_PAGE = "data page"
+"""In the words of a state in which a data page was being written."""
 FAILURES_MAX = 5
 """So many states in a row that the machine fails to show end the proof."""
 
@@ -139,7 +145,7 @@ class Proof:
         if _process_id(arm) not in done:
             self.watcher.on_step(arm.name, "the process alone dies")
             self._keep(self._process_crash(arm, examiner), 0, count)
-        left = disks.plan_states(disk_folder(self.plan, arm.name), self.plan.seed, count)
+        left = self._plan(arm, count)
         total, failures = len(left), 0
         left = [state for state in left if state_id(arm, state) not in done]
         if not left:
@@ -152,6 +158,14 @@ class Proof:
                 self._keep(result, total - left_out, total)
                 if failures >= FAILURES_MAX:
                     raise HostError(f"The last {failures} crash states could not be judged.", found=result.unknown)
+
+    def _plan(self, arm: Control, count: int) -> list[CrashState]:
+        """The states to try; for a control that only torn pages reveal, those in which a page is torn come first."""
+        where, seed = disk_folder(self.plan, arm.name), self.plan.seed
+        if not arm.needs_tearing:
+            return disks.plan_states(where, seed, count)
+        found = disks.plan_states(where, seed, count * TEARING_CHOICE, TEARING)
+        return sorted(found, key=lambda state: TORN_PAGE not in state.why)[:count]
 
     def _keep(self, result: StateResult, done: int, total: int) -> None:
         self.folder.add_state(result)
