@@ -1,4 +1,4 @@
-"""Makes a dump that `dyno check --from` reads: the server's facts and the machine's files, without secrets."""
+"""Makes a dump that `dyno check --from` reads: the server's facts and the machine's files, without passwords."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _vertical(text: str) -> dict[str, str]:
 def numeric_version(text: str) -> tuple[int, ...]:
     """The leading dotted number of a version: `5.7.44-48-log` gives (5, 7, 44). Empty when there is none.
 
-    Prefixes such as `PostgreSQL `, `v` or the `5.5.5-` that one server puts before its real version to calm old
+    Prefixes such as a product's name, `v` or the `5.5.5-` that one server puts before its real version to calm old
     clients are passed over.
     """
     match = re.search(r"(?<![\w.])(?:5\.5\.5-)?v?(\d+(?:\.\d+)*)", text)
