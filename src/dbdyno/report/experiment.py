@@ -33,6 +33,7 @@ from dbdyno.tune.experiment import PLAN
 from dbdyno.tune.store import open_study
 
 PAGE = "report.html"
+CELL_MAX = 56
 _COLORS = {FASTER: 1, SLOWER: 6}
 _CHARGED = "transactions per second, deferred writes charged"
 
@@ -255,7 +256,9 @@ def _point_table(outcome: ExperimentOutcome, roles: Sequence[str]) -> Table:
 def crossover_words(one: Crossover) -> str:
     """One sentence."""
     where = "".join(f", at {name} = {value}" for name, value in one.where.items())
-    at = f", about {figures.number(one.at)}" if one.at is not None else ""
+    sized = not one.low.replace(".", "").isdigit()
+    shown = figures.size(one.at) if sized else figures.number(one.at)
+    at = f", about {shown}" if one.at is not None else ""
     sure = "" if one.shown else " (not shown: an interval at one of the ends holds 1)"
     return (
         f"{one.of}: {one.a} is better at {one.along} = {one.low}, {one.b} at {one.high}; "
@@ -307,9 +310,14 @@ def write_experiment_report(path: Path, out: Path | None = None) -> Path:
     return write_page(out, render_experiment(view_experiment(path, out.absolute().parent)))
 
 
+def _cut(cell: str) -> str:
+    """Long cells would break the table; the page has them whole."""
+    return cell if len(cell) <= CELL_MAX else cell[: CELL_MAX - 2] + " …"
+
+
 def table_text(one: Table) -> str:
     """A table for the terminal; names flush left, figures flush right."""
-    lines = [one.heads, *one.rows]
+    lines = [[_cut(cell) for cell in line] for line in (one.heads, *one.rows)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(one.heads))]
     return "\n".join(
         "  ".join(
