@@ -9,7 +9,7 @@
 --   com_rollback: counter role:rollbacks - ROLLBACK statements
 --   handler_commit: counter - commits inside the server, one for each statement and storage engine
 --   handler_rollback: counter - the same for rollbacks
---   questions: counter - statements of clients
+--   questions: counter role:statements - statements of clients
 --   slow_queries: counter - statements longer than long_query_time
 --   threads_connected: gauge - client connections
 --   threads_running: gauge - connections that execute something, this one among them

@@ -10,6 +10,7 @@ ASYNC_SHARE = 7 / 8
 """From this part of the limit on, pages are flushed for the age, asynchronously, and …"""
 SYNC_SHARE = 15 / 16
 """… from this part on a writer waits for it. Both as InnoDB computes them from the limit (log0log, 5.1 to 8.0.29)."""
+_STRETCH = 3
 _MARIADB = 1_000_000
 _RESTART = frozenset(
     {"innodb_buffer_pool_instances", "innodb_doublewrite", "innodb_log_file_size", "innodb_purge_threads",
@@ -104,9 +105,25 @@ def _dynamic(facts: Facts, name: str) -> bool:
 
 def severity(recording: Recording, stall: Stall | None) -> Severity:
     """A warning where it explains a stall, or where nobody knows whether there was one (a saved text)."""
-    return Severity.WARNING if stall is not None or not len(recording.throughput) else Severity.ADVICE
+    seen = len(recording.throughput) > 0 and recording.throughput.max() > 0
+    return Severity.WARNING if stall is not None or not seen else Severity.ADVICE
 
 
 def judged_elsewhere(recording: Recording, stall: Stall | None) -> bool:
     """Whether the whole record need not be judged, because its stalls are."""
     return stall is None and bool(recording.stalls)
+
+
+def window(recording: Recording, series: Series, stall: Stall | None, least: float) -> tuple[float, float] | None:
+    """Start and end of what is judged: the stall; without one, the longest stretch in which the series stands at
+    `least` or above, when it lasts three values (one, in a record of one moment). None when there is none."""
+    if stall is not None:
+        return stall.start_s, stall.end_s
+    best: tuple[float, float, int] | None = None
+    count, start_s = 0, 0.0
+    for t_s, value in zip(series.t_s, series.values, strict=True):
+        count, start_s = (count + 1, start_s if count else float(t_s)) if value >= least else (0, 0.0)
+        if count and (best is None or count > best[2]):
+            best = start_s, float(t_s), count
+    needed = 1 if recording.duration_s <= 0 else _STRETCH
+    return None if best is None or best[2] < needed else (best[0], best[1])

@@ -51,8 +51,8 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     data = max(1.0, within(recording.series("innodb", "innodb_buffer_pool_pages_data"), stall).median())
     pace = number(facts, "innodb_io_capacity", 200.0)
     return Finding(
-        says=f"The checkpoint's age came to {bytes_text(age)}, {share:.0%} of its limit of {bytes_text(limit)}: "
-        "writers waited for pages to be flushed.",
+        says=f"The checkpoint's age came to {bytes_text(age)}, {share:.0%} of its limit of {bytes_text(limit)}, near "
+        "which writers wait until pages are flushed.",
         why="A log record may not be overwritten before its page is in the data files.",
         severity=severity(recording, stall),
         evidence={

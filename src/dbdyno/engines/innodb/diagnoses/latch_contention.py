@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, setting, severity, within
+from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, setting, severity, window
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.finding import Finding, Fix
@@ -29,6 +29,7 @@ from dbdyno.model.recording import Recording, Stall
 
 _THREADS = 3.0
 _MOST = 0.4
+_SLACK_S = 3.0
 
 _REMEDIES: dict[str, tuple[str, str, int | str]] = {
     # object: (what to do, setting or empty, value)
@@ -55,13 +56,17 @@ _REMEDIES: dict[str, tuple[str, str, int | str]] = {
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
     if judged_elsewhere(recording, stall):
         return None
-    waits = within(recording.series("innodb_status", "latch_waits"), stall)
-    if waits.mean() < _THREADS:
+    waits = recording.series("innodb_status", "latch_waits")
+    waits.max()  # Nothing but holes is unknown.
+    where = window(recording, waits, stall, _THREADS)
+    if where is None:
         return None
-    what, seen = _most_frequent(recording, stall)
-    if not what:
+    waits = waits.between(where[0] - _SLACK_S, where[1] + _SLACK_S) if stall is not None else waits.between(*where)
+    what, seen = _most_frequent(recording, where)
+    if not what or waits.mean() < _THREADS:
         return None
-    row_locks = within(recording.series("innodb_status", "lock_waits"), stall).mean()
+    row_locks = recording.series("innodb_status", "lock_waits")
+    row_locks = row_locks.between(where[0] - _SLACK_S, where[1] + _SLACK_S)
     remedy, name, value = _REMEDIES.get(what, ("Find out which structure it is, and divide it.", "", ""))
     fixes: tuple[Fix, ...] = (setting(recording.facts, name, value),) if name else ()
     return Finding(
@@ -75,7 +80,9 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         durability=Level.L3,
         verify="The semaphores name another latch, or none, under the same load.",
         confidence=0.8 if waits.mean() >= 2 * _THREADS else 0.6,
-        ruled_out=(f"row locks: {row_locks:.1f} transactions waited for one",),
+        ruled_out=(f"row locks: {row_locks.mean():.1f} transactions waited for one",),
+        start_s=where[0],
+        end_s=where[1],
         series=("innodb_status.latch_waits", "innodb_status.latch_object"),
     )
 
@@ -86,12 +93,12 @@ _RISKS = {
 }
 
 
-def _most_frequent(recording: Recording, stall: Stall | None) -> tuple[str, int]:
+def _most_frequent(recording: Recording, where: tuple[float, float]) -> tuple[str, int]:
     """The object named in most texts, and the most threads that waited for it. Words look like `index lock (12)`."""
     seen: Counter[str] = Counter()
     most: dict[str, int] = {}
     for t_s, text in recording.texts("innodb_status", "latch_object"):
-        if stall is not None and not stall.start_s - 3 <= t_s <= stall.end_s + 3:
+        if not where[0] - _SLACK_S <= t_s <= where[1] + _SLACK_S:
             continue
         what, _, rest = text.rpartition(" (")
         count = int(rest.rstrip(")")) if rest.rstrip(")").isdigit() else 0

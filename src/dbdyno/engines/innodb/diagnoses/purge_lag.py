@@ -34,46 +34,49 @@ _LONG = 1_000_000.0
 _LONG_AT_ONCE = 50_000.0
 _HOLDER_S = 15.0
 _COVERS = 0.7
+_SLACK_S = 3.0
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
     if stall is not None:
         return None  # It sinks slowly: the whole record shows it.
     length = recording.role("history_list_length")
-    last, low = length.last(), length.min()
+    top, top_s = length.max(), length.peak_s()
+    climb = length.between(float(length.t_s[0]), top_s)
+    grown, began_s = top - climb.min(), _lowest_s(climb)
     single = recording.duration_s <= 0
-    grows = last - low >= _GROWTH and last >= 0.9 * length.max() and _rises(length)
-    if not (grows or last >= _LONG or (single and last >= _LONG_AT_ONCE)):
+    ages = recording.role("oldest_transaction_s").between(top_s - _SLACK_S, top_s + _SLACK_S)
+    oldest = ages.max()
+    holder = oldest >= max(_HOLDER_S, _COVERS * min(top_s - began_s, 600.0))
+    endless = length.last() >= 0.9 * top and _rises(length)
+    grew = grown >= _GROWTH and (holder or endless)
+    if not (grew or top >= _LONG or (single and holder and top >= _LONG_AT_ONCE)):
         return None
-    oldest = recording.role("oldest_transaction_s").last()
-    holder = oldest >= max(_HOLDER_S, _COVERS * min(recording.duration_s, 600.0))
-    if single and not holder and last < _LONG:
-        return None
-    whom = _whom(recording) if holder else ""
+    whom = _whom(recording, top_s) if holder else ""
     return Finding(
-        says=f"The history list is {last:.0f} undo logs long and grew by {last - low:.0f}; "
-        + (f"the oldest transaction is {seconds_text(oldest)} old{whom}." if holder else "no transaction is old."),
+        says=f"The history list came to {top:.0f} undo logs and grew by {grown:.0f}; "
+        + (f"the oldest transaction was {seconds_text(oldest)} old{whom}." if holder else "no transaction was old."),
         why="No undo log that the oldest read view may need is removed."
         if holder
         else "The purge threads are slower than the clients that change rows.",
-        severity=Severity.WARNING if holder or last >= _LONG else Severity.ADVICE,
+        severity=Severity.WARNING if holder or top >= _LONG else Severity.ADVICE,
         evidence={
-            "history_list_length": round(last),
-            "grown_by": round(last - low),
+            "history_list_length": round(top),
+            "grown_by": round(grown),
             "oldest_transaction_s": round(oldest, 1),
             "holder": whom.strip(" ()"),
         },
         remedy="End the old transaction, and find out why it stays open." if holder else "Use more purge threads.",
-        fixes=_fixes(recording, holder=holder),
+        fixes=_fixes(recording, top_s, holder=holder),
         risk="What the transaction changed is rolled back." if holder else "Purge threads take CPU and reads.",
         durability=Level.L3,
         verify="The history list falls.",
         confidence=0.9 if holder else 0.7,
         ruled_out=("purge threads that are too few: an old transaction holds them all back",)
         if holder
-        else (f"an old transaction: the oldest is {seconds_text(oldest)} old",),
-        start_s=0.0 if not single else None,
-        end_s=recording.duration_s if not single else None,
+        else (f"an old transaction: the oldest was {seconds_text(oldest)} old",),
+        start_s=began_s,
+        end_s=top_s,
         series=tuple(recording.role(role).name for role in ("history_list_length", "oldest_transaction_s")),
     )
 
@@ -84,25 +87,38 @@ def _rises(length: Series) -> bool:
     return length.between(half, float(length.t_s[-1])).rise() > 0
 
 
-def _whom(recording: Recording) -> str:
+def _lowest_s(climb: Series) -> float:
+    """When the climb began."""
+    return float(climb.t_s[int(np.nanargmin(climb.values))])
+
+
+def _thread(recording: Recording, top_s: float) -> str:
+    """The holder's connection; empty where nobody can see it."""
     try:
-        thread = recording.series("transactions", "oldest_thread").last()
-        words = [text for _, text in recording.texts("transactions", "oldest_query")]
+        threads = recording.series("transactions", "oldest_thread")
+        return f"{threads.between(top_s - _SLACK_S, top_s + _SLACK_S).last():.0f}"
     except MissingFact:
         return ""
-    doing = f": {words[-1]}" if words else ", idle"
-    return f" (connection {thread:.0f}{doing})"
 
 
-def _fixes(recording: Recording, *, holder: bool) -> tuple[Fix, ...]:
+def _whom(recording: Recording, top_s: float) -> str:
+    thread = _thread(recording, top_s)
+    if not thread:
+        return ""
+    try:
+        said = recording.texts("transactions", "oldest_query")
+    except MissingFact:
+        said = []
+    words = [text for t_s, text in said if abs(t_s - top_s) <= _SLACK_S]
+    return f" (connection {thread}" + (f": {words[-1]})" if words else ", idle in it)")
+
+
+def _fixes(recording: Recording, top_s: float, *, holder: bool) -> tuple[Fix, ...]:
     if not holder:
         threads = number(recording.facts, "innodb_purge_threads", 4.0)
         return (setting(recording.facts, "innodb_purge_threads", min(32, round(2 * threads))),)
-    try:
-        thread = recording.series("transactions", "oldest_thread").last()
-    except MissingFact:
-        return ()
-    return (Fix(kind="statement", name=f"connection {thread:.0f}", live=f"KILL {thread:.0f};"),)
+    thread = _thread(recording, top_s)
+    return (Fix(kind="statement", name=f"connection {thread}", live=f"KILL {thread};"),) if thread else ()
 
 
 def _example(*, lag: bool) -> Example:

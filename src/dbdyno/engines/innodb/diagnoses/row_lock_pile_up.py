@@ -17,28 +17,34 @@ References: "InnoDB Performance Optimization Basics" (Percona, 2023): many threa
 
 from __future__ import annotations
 
-from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, severity, within
+from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, severity, window
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.facts import MissingFact
 from dbdyno.model.finding import Finding, Fix
 from dbdyno.model.knob import Level
-from dbdyno.model.recording import Recording, Stall
+from dbdyno.model.recording import Recording, Series, Stall
 from dbdyno.model.units import seconds_text
 
 _WAITING = 2.5
 _SHARE = 0.4
+_SLACK_S = 3.0
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
     if judged_elsewhere(recording, stall):
         return None
-    waiting = within(recording.role("row_lock_waits"), stall)
-    busy = within(recording.role("waiting"), stall).mean()
+    locks, clients = recording.role("row_lock_waits"), recording.role("waiting")
+    locks.max()  # Nothing but holes is unknown.
+    where = window(recording, locks, stall, _WAITING)
+    if where is None:
+        return None
+    waiting = _at(locks, where)
+    busy = _at(clients, where).mean()
     if waiting.mean() < _WAITING or waiting.mean() < _SHARE * busy:
         return None
-    holder, held_s = _holder(recording, stall)
-    table = _table(recording, stall)
+    holder, held_s = _holder(recording, where)
+    table = _table(recording, where)
     return Finding(
         says=f"{waiting.mean():.1f} of {max(busy, waiting.mean()):.1f} busy clients waited for row locks"
         + (f" of {table}" if table else "")
@@ -57,40 +63,48 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         durability=Level.L3,
         verify="Innodb_row_lock_current_waits stays near 0.",
         confidence=0.9 if holder else 0.75,
-        ruled_out=(_deadlocks(recording, stall),),
-        series=(recording.role("row_lock_waits").name, recording.role("waiting").name),
+        ruled_out=(_deadlocks(recording, where),),
+        start_s=where[0],
+        end_s=where[1],
+        series=(locks.name, clients.name),
     )
 
 
-def _holder(recording: Recording, stall: Stall | None) -> tuple[str, float]:
+def _at(series: Series, where: tuple[float, float]) -> Series:
+    """The values in that stretch; of what is asked rarely, the nearest around it."""
+    exact = series.between(*where)
+    return exact if len(exact) else series.between(where[0] - _SLACK_S, where[1] + _SLACK_S)
+
+
+def _holder(recording: Recording, where: tuple[float, float]) -> tuple[str, float]:
     """The connection with the most waiters behind it, and its transaction's age; empty where nobody can see it."""
     try:
         behind = {
-            key: within(recording.series("lock_waits", "waiters", key), stall) for key in recording.keys("lock_waits")
+            key: _at(recording.series("lock_waits", "waiters", key), where) for key in recording.keys("lock_waits")
         }
         most = max(behind, key=lambda key: behind[key].max(), default="")
         if not most or behind[most].max() <= 0:
             return "", 0.0
-        return most, within(recording.series("lock_waits", "holder_age_s", most), stall).max()
+        return most, _at(recording.series("lock_waits", "holder_age_s", most), where).max()
     except MissingFact:
         return "", 0.0
 
 
-def _deadlocks(recording: Recording, stall: Stall | None) -> str:
+def _deadlocks(recording: Recording, where: tuple[float, float]) -> str:
     try:
-        return f"deadlocks: {within(recording.role('deadlocks'), stall).total():.0f} in that time"
+        return f"deadlocks: {_at(recording.role('deadlocks'), where).total():.0f} in that time"
     except MissingFact:
         return "deadlocks: a client in one does not wait, it is rolled back"
 
 
-def _table(recording: Recording, stall: Stall | None) -> str:
+def _table(recording: Recording, where: tuple[float, float]) -> str:
     for probe, column in (("lock_waits", "locked_table"), ("innodb_status", "lock_wait_table")):
         try:
             texts = recording.texts(probe, column)
         except MissingFact:
             continue
         for t_s, word in texts:
-            if stall is None or stall.start_s - 3 <= t_s <= stall.end_s + 3:
+            if where[0] - _SLACK_S <= t_s <= where[1] + _SLACK_S:
                 return word.partition(" (")[0]
     return ""
 
