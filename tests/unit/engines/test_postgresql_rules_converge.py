@@ -103,7 +103,7 @@ def setting_fixes(findings: list[Finding]) -> list[Fix]:
     return [fix for one in findings for fix in one.fixes if fix.kind == "setting"]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(WORLD)
 def test_advice_is_taken_once_and_is_of_one_mind(world: dict[str, Scalar]) -> None:
     wanted = changes(judged(world))

@@ -65,8 +65,10 @@ def planned_bytes(facts: Facts) -> float:
 
 def sorts_room_kib(facts: Facts) -> int:
     """Largest work_mem, in its unit, with which the plan fits the memory."""
-    limit = facts.number("server.memory_limit_bytes")
-    vacuum = min(vacuum_bytes(facts), VACUUM_PART_MAX * limit)
+    limit, vacuum = facts.number("server.memory_limit_bytes"), vacuum_bytes(facts)
+    if planned_bytes(facts) > limit:
+        # Then rule PG021 bounds autovacuum too.
+        vacuum = min(vacuum, VACUUM_PART_MAX * limit)
     room = PLANNED_PART * limit - cache_wanted_bytes(facts) - vacuum
     return max(64, int(room / facts.number("setting.max_connections") / KIB))
 

@@ -13,6 +13,7 @@ ROW_LOCK = ("Lock/transactionid", "Lock/tuple")
 TABLE_LOCK = ("Lock/relation",)
 SPILL = ("IO/BufFileRead", "IO/BufFileWrite", "IO/BuffileRead", "IO/BuffileWrite", "IO/BufFileTruncate")
 REPLICA = ("IPC/SyncRep",)
+_HEADS_MIN = 0.5
 
 
 def clients(recording: Recording, stall: Stall | None, *wanted: str) -> float:
@@ -32,6 +33,13 @@ def share(recording: Recording, stall: Stall | None, *wanted: str) -> float:
     """Share of the busy clients' time, 0 to 1; 0 when nobody was busy."""
     busy = clients(recording, stall)
     return clients(recording, stall, *wanted) / busy if busy > 0 else 0.0
+
+
+def head_share(recording: Recording, stall: Stall | None, *wanted: str) -> float:
+    """The same among the clients that do not wait for another one's row: a queue for a row only shows what its head
+    waits for. 0 when hardly any client is at the head of a queue (its owner sleeps)."""
+    heads = clients(recording, stall) - clients(recording, stall, *ROW_LOCK)
+    return min(1.0, clients(recording, stall, *wanted) / heads) if heads >= _HEADS_MIN else 0.0
 
 
 def series_of(recording: Recording, *wanted: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ References: PostgreSQL 15 manual, 30.5 "WAL Configuration" (2022).
 from __future__ import annotations
 
 from dbdyno.engines.postgresql.diagnoses._settings import setting
-from dbdyno.engines.postgresql.diagnoses._waits import LOG_SYNC, REPLICA, clients, series_of, share
+from dbdyno.engines.postgresql.diagnoses._waits import LOG_SYNC, REPLICA, clients, head_share, series_of, share
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.finding import Finding, Severity
@@ -33,7 +33,7 @@ _CLIENTS_FOR_DELAY = 8.0
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
-    log, replica = share(recording, stall, *LOG_SYNC), share(recording, stall, *REPLICA)
+    log, replica = head_share(recording, stall, *LOG_SYNC), share(recording, stall, *REPLICA)
     waiting = clients(recording, stall, *LOG_SYNC)
     if log < _SHARE or waiting < (1.0 if stall else _WAITING_MIN) or replica > log:
         return None
@@ -44,8 +44,8 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     ]
     delay = waiting >= _CLIENTS_FOR_DELAY and recording.facts.number("setting.commit_delay") == 0
     return Finding(
-        says=f"{log:.0%} of the busy clients' time went into waiting for the log to reach the disk "
-        f"({waiting:.1f} clients).",
+        says=f"{log:.0%} of the time of the clients that did not queue behind others went into waiting for the log to "
+        f"reach the disk ({waiting:.1f} clients).",
         why="A commit is acknowledged when its log is on disk.",
         severity=Severity.ADVICE if stall is None else Severity.WARNING,
         evidence={"log_sync_share": round(log, 2), "waiting_clients": round(waiting, 1)},

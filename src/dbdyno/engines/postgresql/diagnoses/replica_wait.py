@@ -16,7 +16,7 @@ References: PostgreSQL 15 manual, 27.2.8 "Synchronous Replication" (2022).
 
 from __future__ import annotations
 
-from dbdyno.engines.postgresql.diagnoses._waits import LOG_SYNC, REPLICA, clients, series_of, share
+from dbdyno.engines.postgresql.diagnoses._waits import LOG_SYNC, REPLICA, clients, head_share, series_of, share
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.finding import Finding, Fix, Needs, Severity
@@ -27,12 +27,13 @@ _SHARE = 0.5
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
-    replica, log = share(recording, stall, *REPLICA), share(recording, stall, *LOG_SYNC)
+    replica, log = head_share(recording, stall, *REPLICA), share(recording, stall, *LOG_SYNC)
     if replica < _SHARE:
         return None
     names = recording.facts.text("setting.synchronous_standby_names")
     return Finding(
-        says=f"{replica:.0%} of the busy clients' time went into waiting for a replica's confirmation.",
+        says=f"{replica:.0%} of the time of the clients that did not queue behind others went into waiting for a "
+        "replica's confirmation.",
         why=f"synchronous_standby_names is {names!r}.",
         severity=Severity.ADVICE if stall is None else Severity.WARNING,
         evidence={"replica_share": round(replica, 2), "waiting_clients": round(clients(recording, stall, *REPLICA), 1)},

@@ -17,14 +17,14 @@ a timeout of 1 h; PostgreSQL 15 manual, section 30.5 (2022). Replay is taken for
 
 from dbdyno.engines.postgresql.memory import MIB
 from dbdyno.engines.postgresql.rules._setting import setting
-from dbdyno.engines.postgresql.rules._wal import REPLAY_MIB_PER_S, believed, wal_bytes_per_s
+from dbdyno.engines.postgresql.rules._wal import REPLAY_MIB_PER_S, believed, timeout_wanted_s, wal_bytes_per_s
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding
 from dbdyno.model.rule import Rule
 
 
 def check(facts: Facts) -> Finding | None:
-    timeout, current = facts.number("setting.checkpoint_timeout"), facts.number("setting.max_wal_size")
+    timeout, current = timeout_wanted_s(facts), facts.number("setting.max_wal_size")
     rate, budget_s = wal_bytes_per_s(facts), facts.number("contract.recovery_s_max")
     wanted = min(rate * timeout * 1.5 / MIB, budget_s * REPLAY_MIB_PER_S * 0.5)
     if current >= 0.8 * wanted:

@@ -15,7 +15,7 @@ study.
 """
 
 from dbdyno.engines.postgresql.rules._setting import setting
-from dbdyno.engines.postgresql.rules._wal import RECOVERY_PER_INTERVAL, REPLAY_MIB_PER_S
+from dbdyno.engines.postgresql.rules._wal import RECOVERY_PER_INTERVAL, REPLAY_MIB_PER_S, timeout_wanted_s
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding
 from dbdyno.model.rule import Rule
@@ -23,7 +23,7 @@ from dbdyno.model.rule import Rule
 
 def check(facts: Facts) -> Finding | None:
     volume_s = facts.number("setting.max_wal_size") / REPLAY_MIB_PER_S
-    time_s = facts.number("setting.checkpoint_timeout") * RECOVERY_PER_INTERVAL
+    time_s = timeout_wanted_s(facts) * RECOVERY_PER_INTERVAL
     budget_s = facts.number("contract.recovery_s_max")
     estimate = min(volume_s, time_s)
     if estimate <= budget_s:

@@ -13,6 +13,7 @@ References: Tuning PostgreSQL for sysbench-tpcc (Percona, 2018): 1 h; PostgreSQL
 """
 
 from dbdyno.engines.postgresql.rules._setting import setting
+from dbdyno.engines.postgresql.rules._wal import TIMEOUT_S, TIMEOUT_S_MIN
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding
 from dbdyno.model.rule import Rule
@@ -20,11 +21,11 @@ from dbdyno.model.rule import Rule
 
 def check(facts: Facts) -> Finding | None:
     timeout = facts.number("setting.checkpoint_timeout")
-    if timeout >= 120:
+    if timeout >= TIMEOUT_S_MIN:
         return None
     return Finding(
         says=f"A checkpoint comes every {timeout:.0f} s at the latest.",
-        fixes=(setting(facts, "checkpoint_timeout", 300),),
+        fixes=(setting(facts, "checkpoint_timeout", TIMEOUT_S),),
     )
 
 
