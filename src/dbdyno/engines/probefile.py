@@ -24,7 +24,7 @@ _COLUMN = re.compile(
     r"(?:\s+\[(?P<unit>[^\]]+)\])?(?:\s+role:(?P<role>[a-z0-9_]+))?\s+-\s+(?P<help>\S.*)$"
 )
 _NUMBERS = {"version_min": int, "version_below": int, "every_s": float, "timeout_s": float}
-_WORDS = {"name", "title", "privilege", "cost", "shape"}
+_WORDS = {"name", "title", "privilege", "cost", "shape", "optional"}
 _SHAPE = re.compile(r"rows|pivot|parse:[a-z_][a-z0-9_.]*\.[a-z_][a-z0-9_]*")
 _REQUIRED = ("name", "title", "version_min", "cost")
 
@@ -104,6 +104,10 @@ def _parse_field(content: str, fields: dict[str, Any], at: str) -> tuple[str, An
         raise _bad(at, f"the field {name} is given twice", "keep one")
     if name == "shape" and not _SHAPE.fullmatch(value):
         raise _bad(at, f"unknown shape: {value!r}", "use rows, pivot or parse:<module>.<function>")
+    if name == "optional":
+        if value not in ("yes", "no"):
+            raise _bad(at, f"optional is neither yes nor no: {value!r}", "write yes, or leave it out")
+        return name, value == "yes"
     if name not in _NUMBERS:
         return name, value
     try:

@@ -44,9 +44,13 @@ class Probe(Record, frozen=True, kw_only=True):
     `TargetError` when it is missing, so that a lack never reads as a healthy value."""
     cost: str = ""
     """What it costs the server, in words: `cheap`, `one row a session`."""
+    optional: bool = False
+    """Whether it is about a feature that a healthy server need not have: no answer at all weakens no measurement."""
     every_s: float = 1.0
     timeout_s: float = 2.0
     """The server gives up on the question after this long (a statement timeout of the session)."""
+    where: str = ""
+    """A condition in the server's words; where it does not hold there is nothing to ask, and no rows are the answer."""
     shape: str = ""
     """How the answer becomes rows where it is not a table: see `engines/probefile.py`."""
 

@@ -305,12 +305,15 @@ def _samples_missing(evidence: Evidence) -> Iterator[DoubtNote]:
     thin = []
     for name in evidence.samples.probes():
         probe = evidence.samples.probe(name)
-        if probe is None or probe.every_s > period_s or expected < 3:
+        if probe is None or probe.optional or probe.every_s > period_s or expected < 3:
             continue
         got = sum(1 for s in evidence.samples.samples(name) if start_s <= s.t_s <= end_s and not s.unknown)
         if got < ANSWERED_MIN * expected:
             thin.append(f"{name} {got}/{expected}")
-    unknown = [f"{name}: {reason}" for name, reason in sorted(evidence.samples.unknown().items())]
+    optional = {name for name in evidence.samples.known() if (one := evidence.samples.probe(name)) and one.optional}
+    unknown = [
+        f"{name}: {reason}" for name, reason in sorted(evidence.samples.unknown().items()) if name not in optional
+    ]
     if thin or unknown:
         yield _note(
             Doubt.SAMPLES_MISSING,

@@ -4,6 +4,7 @@
 -- version_below: 1000000
 -- privilege: REPLICATION CLIENT | SUPER
 -- cost: cheap; waits for the lock of the binary log
+-- every_s: 5
 -- columns:
 --   file: text - file of the binary log that is written
 --   position: gauge [B] role:binlog_position - position in it

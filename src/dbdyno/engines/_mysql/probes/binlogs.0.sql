@@ -3,6 +3,7 @@
 -- version_min: 0
 -- privilege: REPLICATION CLIENT | BINLOG MONITOR | SUPER
 -- cost: opens each file of the binary log
+-- optional: yes
 -- every_s: 60
 -- timeout_s: 5
 -- columns:

@@ -4,6 +4,8 @@
 -- shape: pivot
 -- privilege:
 -- cost: cheap: SHOW GLOBAL STATUS, well below a millisecond on a small server, a few with thousands of connections
+-- optional: yes
+-- every_s: 5
 -- columns:
 --   wsrep_cluster_size: gauge - nodes of the cluster that this one sees; 0 when there is no cluster
 --   wsrep_connected: gauge - 1 when connected to the cluster

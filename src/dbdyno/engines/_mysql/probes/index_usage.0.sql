@@ -4,6 +4,7 @@
 -- version_below: 1000000
 -- privilege: SELECT
 -- cost: scans a table of performance_schema: one row for each index
+-- optional: yes
 -- every_s: 60
 -- timeout_s: 5
 -- columns:

@@ -3,6 +3,7 @@
 -- version_min: 1000000
 -- privilege: PROCESS
 -- cost: reads a hash table of the server: one row for each index
+-- optional: yes
 -- every_s: 60
 -- timeout_s: 5
 -- columns:

@@ -4,6 +4,7 @@
 -- version_below: 1000000
 -- privilege: REPLICATION CLIENT | SUPER
 -- cost: cheap; waits while replication is started or stopped
+-- every_s: 2
 -- columns:
 --   channel_name: key - channel (MySQL from 5.7 on)
 --   slave_io_running: text - whether the log is fetched

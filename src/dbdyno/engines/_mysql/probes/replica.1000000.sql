@@ -3,6 +3,7 @@
 -- version_min: 1000000
 -- privilege: REPLICATION CLIENT | SLAVE MONITOR | REPLICA MONITOR | SUPER
 -- cost: cheap; waits while replication is started or stopped
+-- every_s: 2
 -- columns:
 --   connection_name: key - connection (MariaDB)
 --   slave_io_running: text - whether the log is fetched
