@@ -49,8 +49,6 @@ class Probe(Record, frozen=True, kw_only=True):
     every_s: float = 1.0
     timeout_s: float = 2.0
     """The server gives up on the question after this long (a statement timeout of the session)."""
-    where: str = ""
-    """A condition in the server's words; where it does not hold there is nothing to ask, and no rows are the answer."""
     shape: str = ""
     """How the answer becomes rows where it is not a table: see `engines/probefile.py`."""
 
