@@ -1,0 +1,15 @@
+-- name: sessions
+-- title: All sessions with their statements
+-- version_min: 0
+-- privilege: PROCESS
+-- cost: one row a session
+-- timeout_s: 5
+-- columns:
+--   id: key - number of the session
+--   user: text - account
+--   db: text - schema
+--   command: text - what it does
+--   time: gauge [s] - since when
+--   state: text - in the server's words
+--   info: text - its statement
+SHOW FULL PROCESSLIST

@@ -1,0 +1,11 @@
+-- name: engine_status
+-- title: RocksDB's own report, whole
+-- version_min: 0
+-- privilege: PROCESS
+-- cost: a few milliseconds
+-- timeout_s: 10
+-- columns:
+--   type: key - part of the report
+--   name: text - column family
+--   status: text - the report; dyno explain --status reads it
+SHOW ENGINE ROCKSDB STATUS
