@@ -39,13 +39,13 @@ class ColumnStore(SampleStore):
         self._find_places()
 
     def probes(self) -> list[str]:
-        return [name for name in self._probes if self._table(name).answered]
+        return [name for name in self._probes if self._table(name).keys]
 
     def samples(self, probe: str) -> Sequence[Sample]:
         return list(self._decoded(probe))
 
     def keys(self, probe: str) -> list[str]:
-        return sorted(self._table(probe).keys) if self._key_columns(probe) else []
+        return list(self._table(probe).keys) if self._key_columns(probe) else []
 
     def texts(self, probe: str, column: str, key: Key = None) -> list[tuple[float, Scalar]]:
         return [(t_s, word) for t_s, row, word in self._table(probe).words.get(column, ()) if key in (None, row)]
@@ -66,7 +66,12 @@ class ColumnStore(SampleStore):
         return max(times)
 
     def unknown(self) -> dict[str, str]:
-        return {name: self._table(name).reason for name in self._places if self._table(name).reason}
+        return {name: reason for name in self._places if (reason := self.reason(name))}
+
+    def reason(self, probe: str) -> str:
+        """Why the probe's last question was not answered; empty when it was, or was never asked."""
+        last = list(self._decoded(probe, self._places.get(probe, array("q"))[-1:]))
+        return last[0].unknown if last else ""
 
     def _raw(self, probe: str, column: Column, key: Key) -> tuple[Floats, Floats]:
         table = self._table(probe)
@@ -91,12 +96,14 @@ class ColumnStore(SampleStore):
                     self.unreadable += 1
                 offset += len(line)
 
-    def _decoded(self, probe: str) -> Iterator[Sample]:
+    def _decoded(self, probe: str, places: array[int] | None = None) -> Iterator[Sample]:
+        """All samples of a probe, or those that begin at certain places."""
         decoder = msgspec.json.Decoder(Sample)
-        if probe not in self._places:
+        wanted = self._places.get(probe, array("q")) if places is None else places
+        if not wanted:
             return
         with self._path.open("rb") as file:
-            for offset in self._places[probe]:
+            for offset in wanted:
                 file.seek(offset)
                 try:
                     sample = decoder.decode(file.readline())
@@ -117,62 +124,56 @@ class _Table:
 
     def __init__(self, columns: Sequence[Column], samples: Iterator[Sample]) -> None:
         self._names = [column.name for column in columns if column.kind is ColumnKind.KEY]
-        self._numbers = [column.name for column in columns if column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE)]
-        self._texts = [column.name for column in columns if column.kind is ColumnKind.TEXT]
-        self.keys: set[str] = set()
-        self.words: dict[str, list[tuple[float, str, Scalar]]] = {name: [] for name in self._texts}
-        self.reason = ""
-        self.answered = False
-        self._places: dict[tuple[str, str], array[int]] = {}
-        self._values: dict[tuple[str, str], array[float]] = {}
-        times, silent = array("d"), array("b")
+        texts = [column.name for column in columns if column.kind is ColumnKind.TEXT]
+        self.words: dict[str, list[tuple[float, str, Scalar]]] = {name: [] for name in texts}
+        times: list[float] = []
+        silent: list[bool] = []
+        places: dict[str, list[int]] = {}
+        rows: dict[str, list[dict[str, Scalar]]] = {}
         for sample in samples:
-            self._take(sample, len(times))
+            for row in sample.rows if not sample.unknown else ():
+                key = "/".join([str(row.get(name)) for name in self._names])
+                if key not in rows:
+                    if len(rows) >= _KEYS_MAX:
+                        continue
+                    places[key], rows[key] = [], []
+                places[key].append(len(times))
+                rows[key].append(row)
+                for name in texts:
+                    if row.get(name):
+                        self.words[name].append((sample.t_s, key, row[name]))
             times.append(sample.t_s)
             silent.append(bool(sample.unknown))
+        self._silent = np.array(silent, dtype=np.bool_)
+        self.silent_always = bool(self._silent.all())
         written = np.array(times, dtype=np.float64)
         self._order = np.argsort(written, kind="stable")
         self.t_s: Floats = written[self._order]
-        self._silent = np.array(silent, dtype=np.bool_)
-        self.silent_always = bool(self._silent.all())
+        self.keys = sorted(rows)
+        self._places = {key: np.array(found, dtype=np.int64) for key, found in places.items()}
+        numbers = [column.name for column in columns if column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE)]
+        self._values = {(name, key): _floats([row.get(name) for row in rows[key]]) for name in numbers for key in rows}
         for found in self.words.values():
             found.sort(key=lambda one: one[0])
-
-    def _take(self, sample: Sample, place: int) -> None:
-        self.reason = sample.unknown
-        if sample.unknown:
-            return
-        self.answered = self.answered or bool(sample.rows)
-        for row in sample.rows:
-            key = "/".join(str(row.get(name)) for name in self._names)
-            if key not in self.keys:
-                if len(self.keys) >= _KEYS_MAX:
-                    continue
-                self.keys.add(key)
-                for name in self._numbers:
-                    self._places[name, key] = array("q")
-                    self._values[name, key] = array("d")
-            for name in self._numbers:
-                value = row.get(name)
-                self._places[name, key].append(place)
-                self._values[name, key].append(value if isinstance(value, _NUMBERS) else float("nan"))
-            for name in self._texts:
-                if row.get(name):
-                    self.words[name].append((sample.t_s, key, row[name]))
 
     def values(self, column: Column, key: str | None, *, keyed: bool) -> Floats:
         """Summed over keys (None) or of one. An answered question without such a row is 0 for a gauge of a probe with
         keys, and not known for a counter."""
         total = np.zeros(len(self.t_s))
         seen = np.zeros(len(self.t_s), dtype=np.bool_)
-        for one in self.keys if key is None else self.keys & {key}:
-            if (column.name, one) in self._places:
-                places = np.frombuffer(self._places[column.name, one], dtype=np.int64)
-                values = np.frombuffer(self._values[column.name, one], dtype=np.float64)
-                total += np.bincount(places, values, minlength=len(total))
-                seen[places] = True
+        for one in self.keys if key is None else {key} & set(self.keys):
+            if (column.name, one) in self._values:
+                total += np.bincount(self._places[one], self._values[column.name, one], minlength=len(total))
+                seen[self._places[one]] = True
         if not (keyed and column.kind is ColumnKind.GAUGE):
             total[~seen] = np.nan
         total[self._silent] = np.nan
         ordered: Floats = total[self._order]
         return ordered
+
+
+def _floats(values: list[Scalar]) -> Floats:
+    """Numbers; what is none (a word, nothing) is not known."""
+    if all(type(value) in _NUMBERS for value in values):
+        return np.array(values, dtype=np.float64)
+    return np.array([value if type(value) in _NUMBERS else np.nan for value in values], dtype=np.float64)

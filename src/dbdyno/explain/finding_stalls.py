@@ -18,7 +18,7 @@ from dbdyno.model.recording import Floats, Series, Stall, StallKind
 from dbdyno.stats.phases import PhaseKind, phases
 from dbdyno.stats.stalls import Dip, dips
 
-STALLS_MAX = 500
+STALLS_MAX = 200
 """The worst are judged; a record with more is not about single stalls."""
 _HELD_UP = 0.8
 """A dip is a stall when at least this share of the usual number of busy clients is there …"""
@@ -46,7 +46,7 @@ def server_stalls(throughput: Series, busy: Series | None) -> tuple[tuple[Stall,
     """`busy` is the number of busy clients; without it nothing can be called a stall."""
     stalls: list[Stall] = []
     lulls: list[Lull] = []
-    candidates = _stalls(throughput.t_s, throughput.values, None)
+    candidates = tuple(_stalls(throughput.t_s, throughput.values, None))
     for one in candidates:
         why = _why_lull(one, candidates, busy)
         if why:
@@ -56,7 +56,7 @@ def server_stalls(throughput: Series, busy: Series | None) -> tuple[tuple[Stall,
     return _worst(stalls), lulls
 
 
-def _why_lull(stall: Stall, all_stalls: Sequence[Stall], busy: Series | None) -> str:
+def _why_lull(stall: Stall, all_stalls: tuple[Stall, ...], busy: Series | None) -> str:
     """Why a dip of the commits is none of a stall; empty when it is one."""
     if busy is None:
         return "how many clients were busy is not known"

@@ -51,7 +51,10 @@ class RunRecording:
 
     def series(self, probe: str, column: str, key: str | None = None) -> Series:
         name = f"{probe}.{column}" + (f"/{key}" if key is not None else "")
-        return self._cached(name, probe, column, key)
+        found = self._cached(name, probe, column, key)
+        if isinstance(found, str):
+            raise MissingSeries(name, found)
+        return found
 
     def role(self, role: str, key: str | None = None) -> Series:
         found = self.store.find_role(role)
@@ -64,14 +67,15 @@ class RunRecording:
 
     def texts(self, probe: str, column: str, key: str | None = None) -> list[tuple[float, str]]:
         if not self.store.samples_known(probe):
-            raise MissingSeries(f"{probe}.{column}", self.store.unknown().get(probe) or "not recorded")
+            raise MissingSeries(f"{probe}.{column}", self.store.reason(probe) or "not recorded")
         return [(t_s, str(word)) for t_s, word in self.store.texts(probe, column, key) if word]
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019 - lives as long as one explanation
-    def _cached(self, name: str, probe: str, column: str, key: str | None) -> Series:
+    def _cached(self, name: str, probe: str, column: str, key: str | None) -> Series | str:
+        """The series, or why there is none."""
         found: Samples = self.store.series(probe, column, key)
         if not np.isfinite(found.values).any():
-            raise MissingSeries(name, self.store.unknown().get(probe) or "not recorded")
+            return self.store.reason(probe) or "not recorded"
         return Series(name, found.t_s, found.values, found.unit)
 
     def _duration_s(self) -> float:

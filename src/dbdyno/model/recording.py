@@ -21,6 +21,10 @@ from dbdyno.model.record import Record
 Floats = npt.NDArray[np.float64]
 
 
+_EDGE_S = 1e-9
+"""So that the end of a window belongs to it."""
+
+
 class MissingSeries(MissingFact):
     """A diagnosis asked for a series that the record does not have, or has no value of in that window."""
 
@@ -68,8 +72,8 @@ class Event(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Series:
-    """Values over time, NaN where there is none. A counter is a rate per second, which belongs to the `seconds` before
-    its time. Figures of a window without any value raise `MissingSeries`."""
+    """Values over rising times, NaN where there is none. A counter is a rate per second, which belongs to the
+    `seconds` before its time. Figures of a window without any value raise `MissingSeries`."""
 
     name: str
     """As in a finding: `probe.column` or `probe.column/key`."""
@@ -78,6 +82,7 @@ class Series:
     unit: str = ""
     seconds: Floats = field(default_factory=lambda: np.empty(0))
     """Time that each value stands for; made from the distances when it is not given."""
+    _outside: dict[tuple[Stall, ...], Series] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.seconds.size != self.t_s.size:
@@ -91,7 +96,9 @@ class Series:
 
     def between(self, start_s: float, end_s: float) -> Series:
         """The part with start_s <= t <= end_s."""
-        return self.where((self.t_s >= start_s) & (self.t_s <= end_s))
+        first, end = np.searchsorted(self.t_s, [start_s, end_s + _EDGE_S])
+        part = slice(int(first), int(end))
+        return Series(self.name, self.t_s[part], self.values[part], self.unit, self.seconds[part])
 
     def during(self, stall: Stall, *, slack_s: float = 0.0) -> Series:
         """The part in the stall; `slack_s` more on both sides for what is asked rarely or reported late."""
@@ -101,12 +108,16 @@ class Series:
         """What came just before the stall."""
         return self.between(stall.start_s - seconds, stall.start_s)
 
-    def outside(self, stalls: Sequence[Stall]) -> Series:
-        """The part in none of the stalls: how it usually is."""
-        mask = np.ones(self.t_s.size, dtype=np.bool_)
-        for stall in stalls:
-            mask &= (self.t_s < stall.start_s) | (self.t_s > stall.end_s)
-        return self.where(mask)
+    def outside(self, stalls: tuple[Stall, ...]) -> Series:
+        """The part in none of the stalls: how it usually is. Remembered, for every stall is held against it."""
+        if stalls not in self._outside:
+            mask = np.ones(self.t_s.size, dtype=np.bool_)
+            for stall in stalls:
+                first, end = np.searchsorted(self.t_s, [stall.start_s, stall.end_s + _EDGE_S])
+                mask[first:end] = False
+            self._outside.clear()
+            self._outside[stalls] = self.where(mask)
+        return self._outside[stalls]
 
     def mean(self) -> float:
         return float(self._there().mean())

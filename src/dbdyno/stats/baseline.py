@@ -57,5 +57,10 @@ def filled(values: Floats) -> Floats:
 def _level(values: Floats, place: int, window: int) -> float:
     before = values[max(0, place - window) : place + 1]
     after = values[place : place + window + 1]
-    sides = [float(np.quantile(side, _QUARTILE)) for side in (before, after) if len(side) > _EDGE]
-    return min(sides)
+    return min(_quartile(side) for side in (before, after) if len(side) > _EDGE)
+
+
+def _quartile(values: Floats) -> float:
+    """The upper quartile without interpolation: it is asked for thousands of times."""
+    place = int(_QUARTILE * (len(values) - 1) + 0.5)
+    return float(np.partition(values, place)[place])
