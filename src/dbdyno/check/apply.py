@@ -108,7 +108,9 @@ def apply(
         for number, step in enumerate(ordered(plan)):
             work.do(step, number)
         if plan.settings and server is not None:
-            work.waiting += _settings(plan, server, journal, on_step)
+            still = _settings(plan, server, journal, on_step)
+            work.waiting += [f"{name}: {Needs.RESTART}" for name in still]
+            work.later |= set(still)
             work.done += [f"{name} = {value}" for name, value in plan.settings.items()]
         back = _still_there(plan, recheck, work) if recheck is not None else ()
     except BaseException as error:
@@ -134,11 +136,14 @@ class _Work:
         self.done: list[str] = []
         self.left_out: list[str] = []
         self.waiting: list[str] = []
+        self.later: set[str] = set()
+        """Names of fixes that are not in force yet."""
 
     def do(self, step: Step, number: int) -> None:
         """What is there is written down, then the step is done, then that is written down."""
         if why := self._machine.cannot(step):
             self.left_out.append(f"{step.for_}: {step.says} ({why})")
+            self.later.add(step.for_)
             return
         state = self._machine.observe(step, self._attempt)
         if self._machine.holds(step, state):
@@ -150,26 +155,22 @@ class _Work:
         self.done.append(step.says)
         if step.needs not in (Needs.NOTHING, Needs.REMOUNT):
             self.waiting.append(f"{step.for_}: {step.needs}")
+            self.later.add(step.for_)
 
 
 def _settings(plan: Plan, server: ServerHand, journal: Journal, on_step: Callable[[str], None]) -> list[str]:
-    """All settings of the server at once; it must answer afterwards."""
+    """All settings of the server at once; it must answer afterwards. Returns those that wait for a restart."""
     names = list(plan.settings)
     journal.add(Entry(event="settings", state=server.persisted(names), words=" ".join(names)))
     on_step("settings of the server: " + ", ".join(f"{name} = {value}" for name, value in plan.settings.items()))
     still = server.change(dict(plan.settings), ())
     server.alive()
-    return [f"{name}: {Needs.RESTART}" for name in still]
+    return still
 
 
 def _still_there(plan: Plan, recheck: Recheck, work: _Work) -> tuple[Finding, ...]:
     """Findings that the steps should have mended at once and did not."""
-    later = {word.partition(":")[0] for word in work.waiting}
-    mended = set()
-    for finding in plan.findings:
-        names = {fix.name for fix in finding.fixes}
-        if not names & later and not any(name in words for name in names for words in work.left_out):
-            mended.add(finding.rule)
+    mended = {one.rule for one in plan.findings if not {fix.name for fix in one.fixes} & work.later}
     return tuple(one for one in recheck() if one.verdict is Verdict.FAIL and one.rule in mended and _whole(plan, one))
 
 

@@ -163,21 +163,26 @@ class Machine:
             _sync(part)
             part.replace(copy)
         else:
-            absent.touch()
+            # Folders that are made for it go with it.
+            missing = [str(one.relative_to(self.root)) for one in here.parents if not one.exists()]
+            absent.write_text("\n".join(missing))
         return {"file": path}
 
     def _give_back(self, path: str, attempt: Path) -> None:
         copy, here = attempt / "files" / path.lstrip("/"), self.at(path)
+        new, absent = here.with_name(here.name + ".dyno-new"), copy.with_name(copy.name + ".was-absent")
+        new.unlink(missing_ok=True)
         if copy.exists():
-            new = here.with_name(here.name + ".dyno-new")
             shutil.copy2(copy, new)
             owner = copy.stat()
             os.chown(new, owner.st_uid, owner.st_gid)
             _sync(new)
             new.replace(here)
-        elif copy.with_name(copy.name + ".was-absent").exists():
+        elif absent.exists():
             here.unlink(missing_ok=True)
-            _remove_empty(here.parent, self.root)
+            for folder in absent.read_text().splitlines():
+                if (made := self.at(folder)).is_dir() and not any(made.iterdir()):
+                    made.rmdir()
 
     def _mount_word(self, step: Step) -> str:
         """The word of the same kind that the mount has now. Raises `HostError` when it is not mounted."""
@@ -258,9 +263,3 @@ def _ask(*command: str) -> str:
 def _sync(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def _remove_empty(folder: Path, root: Path) -> None:
-    """Folders that we made for our files (`<unit>.service.d`), as far as they are empty."""
-    if folder.name.endswith(".service.d") and folder != root and not any(folder.iterdir()):
-        folder.rmdir()

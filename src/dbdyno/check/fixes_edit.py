@@ -55,5 +55,7 @@ def set_mount_option(text: str, point: str, word: str) -> str:
 def mount_options(options: str, word: str) -> str:
     """Options with the word instead of its rivals."""
     rivals = next((group for group in MOUNT_GROUPS if word in group), frozenset({word}))
+    if rivals & set(options.split(",")) == {word}:
+        return options
     kept = [one for one in options.split(",") if one not in rivals and one != "defaults"]
     return ",".join([*(["defaults"] if "defaults" in options.split(",") else []), *kept, word])

@@ -46,6 +46,16 @@ line() {
 }
 # mount_word POINT WORD RIVALS: WORD among the options of POINT in /etc/fstab, its rivals taken out.
 mount_word() {
+    awk -v point="$1" -v word="$2" -v rivals=",$3," '
+        $1 !~ /^#/ && NF >= 4 && $2 == point {
+            n = split($4, had, ","); there = 0; other = 0
+            for (i = 1; i <= n; i++) {
+                if (had[i] == word) there = 1
+                else if (index(rivals, "," had[i] ",") > 0) other = 1
+            }
+            if (there && !other) found = 1
+        }
+        END { exit !found }' "$ROOT/etc/fstab" && return 0
     keep /etc/fstab || { fail "/etc/fstab: cannot be backed up"; return 1; }
     new="$ROOT/etc/fstab.dyno-new"
     cp -p "$ROOT/etc/fstab" "$new" || { fail /etc/fstab; return 1; }

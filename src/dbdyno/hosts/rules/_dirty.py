@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dbdyno.hosts.rules._sizes import GIB, MIB
 from dbdyno.hosts.rules._sysctl import Wanted
-from dbdyno.model.fact import Scalar
 from dbdyno.model.facts import Facts
 
 ALONE_MOST_BYTES, ALONE_BYTES = 4 * GIB, 2 * GIB
@@ -15,10 +14,10 @@ SHARED_MOST_BYTES = 1 * GIB
 BACKGROUND_MOST_BYTES, BACKGROUND_BYTES = 1 * GIB, 256 * MIB
 
 
-def limit_bytes(facts: Facts, limit: str) -> float:
-    """`vm.dirty` or `vm.dirty_background` in bytes of this machine."""
-    share = facts.number(f"host.sysctl.{limit}_ratio") / 100 * facts.number("host.mem.memory_bytes")
-    return facts.number(f"host.sysctl.{limit}_bytes") or share
+def limit_bytes(facts: Facts, limit: str, below: str = "host.sysctl") -> float:
+    """`vm.dirty` or `vm.dirty_background` in bytes of this machine, now or at the next boot."""
+    share = facts.number(f"{below}.{limit}_ratio") / 100 * facts.number("host.mem.memory_bytes")
+    return facts.number(f"{below}.{limit}_bytes") or share
 
 
 def most_bytes(facts: Facts) -> float:
@@ -35,16 +34,15 @@ def background_most_bytes(facts: Facts) -> float:
     return min(BACKGROUND_MOST_BYTES, most_bytes(facts) / 2)
 
 
-def _of_boot(facts: Facts, limit: str, value: Scalar) -> float:
-    """What a value of the `_bytes` key means: 0 leaves it to the ratio."""
-    return float(str(value)) or facts.number(f"host.boot.sysctl.{limit}_ratio") / 100 * facts.number(
-        "host.mem.memory_bytes"
-    )
-
-
-DIRTY = Wanted("vm.dirty_bytes", lambda facts, value: _of_boot(facts, "vm.dirty", value) <= most_bytes(facts), _target)
+DIRTY = Wanted(
+    "vm.dirty_bytes",
+    lambda facts, value: float(str(value)) <= most_bytes(facts),
+    _target,
+    lambda facts, below: limit_bytes(facts, "vm.dirty", below) <= most_bytes(facts),
+)
 BACKGROUND = Wanted(
     "vm.dirty_background_bytes",
-    lambda facts, value: _of_boot(facts, "vm.dirty_background", value) <= background_most_bytes(facts),
+    lambda facts, value: float(str(value)) <= background_most_bytes(facts),
     lambda _: BACKGROUND_BYTES,
+    lambda facts, below: limit_bytes(facts, "vm.dirty_background", below) <= background_most_bytes(facts),
 )

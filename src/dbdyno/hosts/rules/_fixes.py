@@ -92,8 +92,14 @@ def limit(facts: Facts, name: str, value: str) -> Fix:
     return Fix(
         kind="limit", name=name, value=value, before=f"{before}:{hard}",
         live=f"prlimit --pid {pid} --{name}={value}:{value}", file=file, line=line, needs=Needs.RESTART,
-        undo=f"prlimit --pid {pid} --{name}={before}:{hard}", fact=f"host.server.limit.{name}",
+        undo=f"prlimit --pid {pid} --{name}={before}:{hard}",
+        fact=f"host.server.limit.{name}",
     )  # fmt: skip
+
+
+def kept_limit(facts: Facts, name: str, value: str) -> Fix:
+    """The same for a limit that is in force already: only the next start changes."""
+    return msgspec.structs.replace(limit(facts, name, value), fact=f"host.boot.limit.{name}")
 
 
 def _systemd(value: str) -> str:
@@ -119,7 +125,7 @@ def mount(facts: Facts, role: str, group: str, word: str) -> Fix:
     return Fix(
         kind="mount", name=f"{point} {group}", value=word, before=before, live=f"mount -o remount,{word} {point}",
         file="/etc/fstab", line=f"{point}: {word}", needs=Needs.REMOUNT, undo=f"mount -o remount,{before} {point}",
-        fact=f"host.{role}.{group}",
+        fact=f"host.{role}.{group}" if word != before else "",
     )  # fmt: skip
 
 

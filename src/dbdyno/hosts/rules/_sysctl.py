@@ -19,6 +19,12 @@ class Wanted:
     key: str
     fits: Callable[[Facts, Scalar], bool]
     target: Callable[[Facts], Scalar]
+    judges: Callable[[Facts, str], bool] | None = None
+    """For a key whose meaning rests on another one: judges what is below `host.sysctl` or `host.boot.sysctl`."""
+
+    def good(self, facts: Facts, below: str) -> bool:
+        """Whether the value of now (`host.sysctl`) or of the next boot (`host.boot.sysctl`) is good."""
+        return self.judges(facts, below) if self.judges else self.fits(facts, facts.value(f"{below}.{self.key}"))
 
     @property
     def fact(self) -> str:

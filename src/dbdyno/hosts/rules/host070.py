@@ -13,34 +13,30 @@ Risk: none known.
 References: 64000, computed from clients and pools, and not unlimited (2016); systemd.exec(5).
 """
 
-import math
-
 from dbdyno.hosts.rules._fixes import limit as limit_fix
+from dbdyno.hosts.rules._limits import ENDLESS, files_needed, files_target
 from dbdyno.hosts.rules._sizes import limit
 from dbdyno.hosts.rules._sources import cite
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
 
-_LEAST, _TARGET, _ENDLESS = 16384, 64000, 1 << 30
-
 
 def check(facts: Facts) -> Finding | None:
     now, hard = limit(facts, "host.server.limit.nofile"), limit(facts, "host.server.limit.nofile_max")
     _pid = facts.value("host.server.pid")
     known = facts.has("server.files_needed")
-    need = facts.number("server.files_needed") if known else _LEAST
-    if need <= now <= _ENDLESS:
+    need = files_needed(facts)
+    if need <= now <= ENDLESS:
         return None
-    target = max(_TARGET, math.ceil(need * 1.5))
     says = f"The server may open {now:g} files and may need {need:g}" + (" by its settings." if known else ".")
-    if now > _ENDLESS:
+    if now > ENDLESS:
         says = "The server's number of open files has no limit, with which some programs hang at their start."
     return Finding(
         says=says,
         why="" if now <= hard else "The hard limit is lower still.",
         severity=Severity.WARNING if known and now < need else Severity.ADVICE,
-        fixes=(limit_fix(facts, "nofile", str(target)),),
+        fixes=(limit_fix(facts, "nofile", str(files_target(facts))),),
     )
 
 

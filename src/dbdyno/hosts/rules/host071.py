@@ -13,26 +13,24 @@ References: 64000 (2016), "cannot fork" from limits (2016); setrlimit(2).
 """
 
 from dbdyno.hosts.rules._fixes import limit as limit_fix
+from dbdyno.hosts.rules._limits import threads_needed, threads_target
 from dbdyno.hosts.rules._sizes import limit
 from dbdyno.hosts.rules._sources import cite
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
 
-_LEAST, _TARGET = 8192, 64000
-
 
 def check(facts: Facts) -> Finding | None:
     now, _hard, _pid = limit(facts, "host.server.limit.nproc"), *map(facts.value, _READ)
     connections = facts.number("server.connections_max") if facts.has("server.connections_max") else 0.0
-    need = max(_LEAST, 2 * connections)
+    need = threads_needed(facts)
     if now >= need:
         return None
-    target = max(_TARGET, int(2 * need))
     return Finding(
         says=f"The server's user may have {now:g} processes and threads, {need:g} are wanted.",
         severity=Severity.WARNING if now < connections else Severity.ADVICE,
-        fixes=(limit_fix(facts, "nproc", str(target)),),
+        fixes=(limit_fix(facts, "nproc", str(threads_target(facts))),),
     )
 
 

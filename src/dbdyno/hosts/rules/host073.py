@@ -12,13 +12,14 @@ References: "too many open files" (2016); proc(5).
 """
 
 from dbdyno.hosts.rules._fixes import limit as limit_fix
+from dbdyno.hosts.rules._limits import files_target
 from dbdyno.hosts.rules._sizes import limit
 from dbdyno.hosts.rules._sources import cite
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
 
-_SHARE, _TARGET = 0.8, 64000
+_SHARE = 0.8
 
 
 def check(facts: Facts) -> Finding | None:
@@ -26,15 +27,10 @@ def check(facts: Facts) -> Finding | None:
     _read = [facts.value(name) for name in ("host.server.limit.nofile_max", "host.server.pid")]
     if used < _SHARE * now:
         return None
-    need = facts.number("server.files_needed") if facts.has("server.files_needed") else 0.0
-    # The same figure as that of the rule on the need, unless more than that is open.
-    target = max(_TARGET, int(-(-need * 3 // 2)))
-    while used >= _SHARE * target:
-        target *= 2
     return Finding(
         says=f"The server has {used:g} of {now:g} files open.",
         severity=Severity.CRITICAL if used >= 0.95 * now else Severity.WARNING,
-        fixes=(limit_fix(facts, "nofile", str(target)),),
+        fixes=(limit_fix(facts, "nofile", str(files_target(facts))),),
     )
 
 

@@ -23,6 +23,7 @@ from dbdyno.hosts.rules._fixes import kept
 from dbdyno.hosts.rules._sources import cite
 from dbdyno.hosts.rules._sysctl import Wanted
 from dbdyno.hosts.tree import ABSENT
+from dbdyno.model.fact import Scalar
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
@@ -40,9 +41,14 @@ def _lost(facts: Facts, wanted: Wanted) -> bool:
     if any(facts.find(name) is None for name in names):
         return False
     now, later = (facts.value(name) for name in names)
-    if ABSENT in (now, later) or now == later:
+    if ABSENT in (now, later) or (now == later and wanted.judges is None):
         return False
-    return wanted.fits(facts, now) and not wanted.fits(facts, later)
+    return wanted.good(facts, "host.sysctl") and not wanted.good(facts, "host.boot.sysctl")
+
+
+def _kept(facts: Facts, wanted: Wanted) -> Scalar:
+    """What to write down: the value of now, or where that is another key's word, the one that the rule wants."""
+    return wanted.target(facts) if wanted.judges and facts.number(wanted.fact) == 0 else facts.value(wanted.fact)
 
 
 def check(facts: Facts) -> Finding | None:
@@ -56,7 +62,7 @@ def check(facts: Facts) -> Finding | None:
     return Finding(
         says=f"After a reboot this is lost: {what}.",
         severity=Severity.WARNING,
-        fixes=tuple(kept(facts, key, now) for key, now, _ in pairs),
+        fixes=tuple(kept(facts, one.key, _kept(facts, one)) for one in lost),
         verify="sysctl --system changes none of them",
     )
 
