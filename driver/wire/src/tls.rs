@@ -141,7 +141,7 @@ impl Cipher {
 
 fn words(error: &Error) -> String {
     match error {
-        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+        Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => {
             "no authority that we trust signed the server's certificate (name yours in tls_ca)".into()
         }
         Error::InvalidCertificate(

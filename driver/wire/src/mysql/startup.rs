@@ -138,7 +138,7 @@ pub async fn connect(
         connection: &mut connection,
         target,
         entropy: &|| runtime.entropy(),
-        secure: target.host.starts_with('/'),
+        encrypted: false,
     }
     .run()
     .await?;
@@ -152,8 +152,7 @@ struct Login<'a> {
     connection: &'a mut Connection,
     target: &'a Target,
     entropy: &'a dyn Fn() -> [u8; 18],
-    /// Nobody can listen: a Unix socket or an encrypted connection.
-    secure: bool,
+    encrypted: bool,
 }
 
 impl Login<'_> {
@@ -177,7 +176,7 @@ impl Login<'_> {
             self.connection.capabilities &= !capability::LONG_PASSWORD;
         }
         let mut sequence = span.sequence.wrapping_add(1);
-        if self.target.tls != Tls::Disable && !self.secure {
+        if self.target.tls != Tls::Disable && !self.local() {
             sequence = self.encrypt(&greeting, sequence).await?;
         }
         // A method that we do not know is answered with one that we do; the server then names the user's own.
@@ -208,7 +207,7 @@ impl Login<'_> {
         connection.flush().await.map_err(from_failure)?;
         let result = connection.socket.encrypt(self.target, connection.input.unread()).await;
         result.map_err(|message| refused("connect", message, "", false))?;
-        self.secure = true;
+        self.encrypted = true;
         Ok(sequence.wrapping_add(1))
     }
 
@@ -216,12 +215,22 @@ impl Login<'_> {
         self.connection.receive().await.map_err(from_failure)
     }
 
+    /// Over a Unix socket.
+    fn local(&self) -> bool {
+        self.target.host.starts_with('/')
+    }
+
+    /// Nobody can listen, as the server sees it: sha256_password does not count a Unix socket.
+    fn secure(&self, method: Method) -> bool {
+        self.encrypted || (self.local() && method != Method::Sha256)
+    }
+
     fn password(&self) -> &str {
         self.target.password.as_deref().unwrap_or_default()
     }
 
     async fn respond(&mut self, greeting: &Greeting, method: Method, sequence: u8) -> Result<(), ConnectError> {
-        let answer = method.answer(self.password(), &greeting.nonce, self.secure);
+        let answer = method.answer(self.password(), &greeting.nonce, self.secure(method));
         let capabilities = self.connection.capabilities;
         let out = &mut self.connection.out;
         out.clear();
@@ -259,13 +268,13 @@ impl Login<'_> {
                     let plugin = String::from_utf8_lossy(cursor.terminated()).into_owned();
                     method = Method::named(&plugin).ok_or_else(|| self.unknown(&plugin))?;
                     nonce = cursor.0.strip_suffix(&[0]).unwrap_or(cursor.0).to_vec();
-                    let answer = method.answer(self.password(), &nonce, self.secure);
+                    let answer = method.answer(self.password(), &nonce, self.secure(method));
                     self.send(sequence, &answer).await?;
                 }
                 // More data: the fast path worked (3), the password itself is needed (4), or the public key.
                 Some(1) => match payload.get(1) {
                     Some(3) if payload.len() == 2 => {}
-                    Some(4) if payload.len() == 2 && self.secure => {
+                    Some(4) if payload.len() == 2 && self.secure(method) => {
                         let answer = plain(self.password());
                         self.send(sequence, &answer).await?;
                     }
