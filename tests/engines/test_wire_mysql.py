@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wire_servers import PASSWORD, ROCKSDB, Authority, Server, authority, done, drive, mariadb, mysql, wait_for
+from wire_servers import PASSWORD, ROCKSDB, Authority, Done, Server, authority, done, drive, mariadb, mysql, wait_for
 
 from dbdyno.model.errors import HostError
 from dbdyno.run.driver import find_driver
@@ -192,10 +192,11 @@ def test_a_deadlock_and_a_lock_that_is_not_had_are_repeated(maria: Server, datab
     target = maria.target(database=database)
     done(target, "load", "tpcb")
     maria.ask("CREATE TABLE heavy (a int)", database)
-    results, seen = [], []
+    results: list[Done] = []
+    seen: list[dict[str, Any]] = []
 
     def run() -> None:
-        words = {"threads": 1, "retries_max": 100, "interval_s": 0.1}
+        words: dict[str, Any] = {"threads": 1, "retries_max": 100, "interval_s": 0.1}
         results.append(drive(target, "run", "tpcb", events=5, on_event=seen.append, **words))
 
     def gave_up_waiting() -> bool:
@@ -224,12 +225,12 @@ def test_a_deadlock_and_a_lock_that_is_not_had_are_repeated(maria: Server, datab
 
 
 def test_what_is_wrong_is_said_once_and_clearly(maria: Server, database: str) -> None:
-    def error(target: dict[str, Any], **words: Any) -> tuple[str, str, str]:
-        result = drive(target, "load", "oltp_read_only", options=SMALL, **words)
+    def error(target: dict[str, Any]) -> tuple[str, ...]:
+        result = drive(target, "load", "oltp_read_only", options=SMALL)
         assert result.status == 2
         assert len(result.of("error")) == 1
         assert PASSWORD not in str(result.events)
-        return tuple(result.error[name] for name in ("class", "message", "hint"))  # type: ignore[return-value]
+        return tuple(result.error[name] for name in ("class", "message", "hint"))
 
     kind, message, hint = error(maria.tcp(password="wrong"))
     assert (kind, hint) == ("auth", "Check user, password and the host from which the user may connect.")

@@ -307,7 +307,7 @@ def authority(folder: Path) -> Authority:
         subject: str, key: ec.EllipticCurvePrivateKey, signer: ec.EllipticCurvePrivateKey, **extension: Any
     ) -> bytes:
         builder = x509.CertificateBuilder(
-            issuer_name=name("authority of a test"), subject_name=name(subject), public_key=key.public_key(),
+            issuer_name=name(f"authority {folder.name}"), subject_name=name(subject), public_key=key.public_key(),
             serial_number=x509.random_serial_number(), not_valid_before=now - datetime.timedelta(days=1),
             not_valid_after=now + datetime.timedelta(days=2),
         )  # fmt: skip
@@ -316,7 +316,7 @@ def authority(folder: Path) -> Authority:
 
     own, servers = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     made.certificate.write_bytes(
-        sign("authority of a test", own, own, what=x509.BasicConstraints(ca=True, path_length=None))
+        sign(f"authority {folder.name}", own, own, what=x509.BasicConstraints(ca=True, path_length=None))
     )
     names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
     made.server_certificate.write_bytes(sign("server", servers, own, what=names))
