@@ -173,7 +173,7 @@ def _foreign(
     resolved: Resolved, plan: StudyPlan, store: StudyStore, record: StudyRecord | None, progress: Progress
 ) -> ForeignGrounds:
     clock = SystemClock()
-    resolved.target.require(Permission.LOAD, "load a dataset and put load on it")
+    resolved.require_load("load a dataset and put load on it")
     resolved.target.require(Permission.TUNE, "change its settings")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     machine = Machine(

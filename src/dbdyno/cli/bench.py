@@ -21,7 +21,6 @@ from dbdyno.model.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, EXIT_WORS
 from dbdyno.model.plan import Arrivals, LoopMode, Phase, Plan, WorkloadSpec
 from dbdyno.model.record import to_json
 from dbdyno.model.run import Outcome, RunStatus
-from dbdyno.model.target import Permission
 from dbdyno.run import summary, sysbench
 from dbdyno.run.choose import choose_workload, parse_options
 from dbdyno.run.driver import check_dataset, cleanup_dataset, list_workloads, load_dataset
@@ -142,7 +141,7 @@ def command(context: click.Context, /, target: str, workload: str, action: str, 
         cleanup=words["cleanup"],
     )
     found = find_target(target, words["allow"])
-    found.target.require(Permission.LOAD, f"{action} {workload} on it")
+    found.require_load(f"{action} {workload} on it")
     with found.serving() as served, stopping() as stop:
         status = _act(wish, served, spec, words, stop)
     context.exit(status)

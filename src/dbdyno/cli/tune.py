@@ -277,7 +277,7 @@ def _foreign(
     if dry_run:
         view.dry_foreign(ground, resolved.target)
         return EXIT_OK
-    resolved.target.require(Permission.LOAD, "load a dataset and put load on it")
+    resolved.require_load("load a dataset and put load on it")
     resolved.target.require(Permission.TUNE, "change its settings")
     if not record:
         store.create(plan)

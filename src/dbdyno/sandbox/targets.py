@@ -22,7 +22,7 @@ from typing import Any
 from dbdyno.engines.registry import engine_named, engines
 from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Engine
-from dbdyno.model.errors import DriverError, UsageError
+from dbdyno.model.errors import DriverError, PermissionRefused, UsageError
 from dbdyno.model.home import Home
 from dbdyno.model.target import Permission, Secret, Target
 from dbdyno.sandbox.options import SCHEME, SandboxUrl, parse_url
@@ -31,6 +31,8 @@ from dbdyno.sandbox.sandbox import Sandbox, create, exists, open_sandbox
 LOG_LINES = 12
 _SERVER_IN_TROUBLE = ("connect", "disk_full")
 """Codes of driver errors after which a server cannot be trusted to stop in an orderly way."""
+_NO_LOAD = {"server.in_recovery": "follows another server", "server.read_only": "is set to be read only"}
+"""Facts that forbid a load whatever is allowed."""
 _FILE_WORDS = {
     "url": str,
     "allow": list,
@@ -50,6 +52,23 @@ class Resolved:
     secret: Secret
     engine: Engine
     sandbox: Sandbox | None = None
+
+    def require_load(self, to: str) -> None:
+        """Raises `PermissionRefused` unless load is allowed and the server may take it: one that follows another server
+        would no longer be its copy. `to` says what for: "load a dataset"."""
+        self.target.require(Permission.LOAD, to)
+        if self.sandbox is not None:
+            return
+        session = self.engine.connect(self.target, self.secret)
+        try:
+            facts = {fact.name: fact.value for fact in session.facts()}
+        finally:
+            session.close()
+        for name, what in _NO_LOAD.items():
+            if facts.get(name) is True:
+                raise PermissionRefused(
+                    f"{self.target.label} {what}, so we do not {to}.", todo="name the primary, or a server for tests"
+                )
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[Resolved]:

