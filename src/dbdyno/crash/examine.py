@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dbdyno.crash.acks import History
 from dbdyno.crash.check import Dataset, Judgement, judge, shorten
-from dbdyno.crash.hooks import Integrity
+from dbdyno.crash.hooks import Integrity, file_damage
 from dbdyno.crash.rows import read_rows
 from dbdyno.crash.server import CrashServer
 from dbdyno.crash.verdict import LOSSLESS
@@ -30,6 +30,8 @@ class Moment:
     flush: int | None
     """Last completed flush; None: all of them."""
     time_s: float
+    files: bool = False
+    """Whether the files are checked, too, after the server was stopped in order: that takes longer."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Examiner:
             judgement, unknown = self._judge(server, moment)
             damages += judgement.damages
             damages += self._engine_damages(server)
+            if moment.files and not damages:
+                damages += self._file_damages(server)
         except SandboxError as error:
             damages.append(Damage(kind=DamageKind.START, says=error.what))
             log_tail = error.found
@@ -108,6 +112,13 @@ class Examiner:
         found = self.integrity.damages(server.target, server.secret)
         return [Damage(kind=DamageKind.ENGINE, says=says) for says in found[:DAMAGE_LINES_MAX]]
 
+    def _file_damages(self, server: CrashServer) -> list[Damage]:
+        server.stop("fast")
+        identity = server.record.identity
+        commands = self.integrity.file_checks(server.data, Path(server.installation.bin))
+        found = [file_damage(command, identity.name if identity else None) for command in commands]
+        return [Damage(kind=DamageKind.ENGINE, says=says) for says in found if says][:DAMAGE_LINES_MAX]
+
 
 def unmountable(arm: Control, moment: Moment, problem: str, fsck: str) -> StateResult:
     """A state whose file system cannot be mounted."""
@@ -119,8 +130,3 @@ def unmountable(arm: Control, moment: Moment, problem: str, fsck: str) -> StateR
         damages=(Damage(kind=DamageKind.MOUNT, says=problem),),
         log_tail=fsck,
     )
-
-
-def server_folder(work: Path) -> Path:
-    """Log, socket and state of the servers of one proof."""
-    return work / "server"

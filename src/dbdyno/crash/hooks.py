@@ -18,16 +18,19 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import pwd
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any, Protocol
 
 from dbdyno.model.crash import Control
-from dbdyno.model.errors import UsageError
+from dbdyno.model.errors import HostError, UsageError
 from dbdyno.model.knob import Level
 from dbdyno.model.target import Secret, Target
 
 EATMYDATA = "libeatmydata.so"
+TOOL_TIMEOUT_S = 120
 
 
 class Integrity(Protocol):
@@ -48,6 +51,11 @@ class Integrity(Protocol):
         be asked."""
         ...
 
+    def file_checks(self, data: Path, programs: Path) -> list[list[str]]:
+        """Commands that check the files of a server that was stopped in order, and fail when something is wrong with
+        them. `programs` is the folder of the server's binaries. Empty where there is no such tool."""
+        ...
+
     def role_of(self, path: str) -> str:
         """What a file of the data folder (relative path) is for: `log`, `data`, `doublewrite`, `header`, `other`."""
         ...
@@ -65,8 +73,36 @@ class NoIntegrity:
     def damages(self, target: Target, secret: Secret) -> list[str]:
         return []
 
+    def file_checks(self, data: Path, programs: Path) -> list[list[str]]:
+        return []
+
     def role_of(self, path: str) -> str:
         return "other"
+
+
+def file_damage(command: list[str], run_as: str | None) -> str:
+    """What an engine's tool, run as the owner of the files, says is wrong with them; empty: nothing. Raises `HostError`
+    when it cannot be run or does not end."""
+    try:
+        done = subprocess.run(
+            command,
+            user=run_as,
+            group=pwd.getpwnam(run_as).pw_gid if run_as else None,
+            extra_groups=[] if run_as else None,
+            cwd="/",
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TOOL_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise HostError(f"{Path(command[0]).name} could not be run.", found=str(error)) from None
+    if done.returncode == 0:
+        return ""
+    words = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    return f"{Path(command[0]).name}: {'; '.join(words[-3:]) or f'exit status {done.returncode}'}"
 
 
 def integrity_of(engine: str) -> Integrity:

@@ -45,6 +45,8 @@ TEARING_CHOICE = 6
 """So many times the states are planned for it, to have enough of them that tear a data page."""
 TORN_PAGE = "data page"
 """In the words of a state in which a data page was being written."""
+FILES_EVERY = 10
+"""Of so many states one has its files checked by the engine's own tool, which takes an orderly stop."""
 FAILURES_MAX = 5
 """So many states in a row that the machine fails to show end the proof."""
 
@@ -151,11 +153,10 @@ class Proof:
         if not left:
             return
         with CrashStates(disk_folder(self.plan, arm.name), self.clock) as states:
-            for state in left:
-                result = self.state(arm, examiner, states, state)
+            for done_now, state in enumerate(left, start=total - len(left) + 1):
+                result = self.state(arm, examiner, states, state, files=done_now % FILES_EVERY == 1)
                 failures = failures + 1 if result.unknown else 0
-                left_out = len(left) - left.index(state) - 1
-                self._keep(result, total - left_out, total)
+                self._keep(result, done_now, total)
                 if failures >= FAILURES_MAX:
                     raise HostError(f"The last {failures} crash states could not be judged.", found=result.unknown)
 
@@ -182,10 +183,15 @@ class Proof:
             plan=self.plan, arm=arm, history=history, integrity=self._integrity, dataset=dataset_of(self.plan)
         )
 
-    def state(self, arm: Control, examiner: Examiner, states: CrashStates, state: CrashState) -> StateResult:
-        """Makes one crash state and judges it. What the machine cannot do makes it unknown, not bad."""
+    def state(
+        self, arm: Control, examiner: Examiner, states: CrashStates, state: CrashState, *, files: bool = True
+    ) -> StateResult:
+        """Makes one crash state and judges it; `files`: its files, too. What the machine cannot do makes it unknown,
+        not bad."""
         began = self.clock.monotonic()
-        moment = Moment(id=state_id(arm, state), kind=state.kind, flush=state.flush_seq, time_s=state.time_monotonic_s)
+        moment = Moment(
+            id=state_id(arm, state), kind=state.kind, flush=state.flush_seq, time_s=state.time_monotonic_s, files=files
+        )
         replay_s: float | None = None
         try:
             with states.mounted(state) as mounted:

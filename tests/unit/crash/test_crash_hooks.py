@@ -10,13 +10,14 @@ from dbdyno.crash.hooks import (
     NoIntegrity,
     choose_controls,
     controls_of,
+    file_damage,
     integrity_of,
     no_sync_controls,
     parse_controls,
     preloaded,
 )
 from dbdyno.engines.registry import engines
-from dbdyno.model.errors import UsageError
+from dbdyno.model.errors import HostError, UsageError
 from dbdyno.model.knob import Level
 from dbdyno.model.machine import DiskClass, Machine
 
@@ -78,3 +79,10 @@ def test_the_disk_has_a_control_where_the_library_is(tmp_path: Path) -> None:
     assert control.preload == str(library)
     assert preloaded(["server", "-D"], control.preload) == ["/usr/bin/env", f"LD_PRELOAD={library}", "server", "-D"]
     assert preloaded(["server"], "") == ["server"]
+
+
+def test_a_tool_that_fails_is_damage() -> None:
+    assert file_damage(["/bin/sh", "-c", "exit 0"], None) == ""
+    assert file_damage(["/bin/sh", "-c", "echo page 7 is torn >&2; exit 1"], None) == "sh: page 7 is torn"
+    with pytest.raises(HostError, match="could not be run"):
+        file_damage(["/nowhere/tool"], None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from dbdyno.engines._mysql.damage import execute, table_damages
 from dbdyno.model.target import Secret, Target
 
@@ -15,6 +17,9 @@ _WRITE_AT_ONCE = (
 Flushing)."""
 
 
+_TOOL = "innochecksum"
+
+
 class Integrity:
     """See `dbdyno.crash.hooks.Integrity`."""
 
@@ -26,6 +31,14 @@ class Integrity:
 
     def damages(self, target: Target, secret: Secret) -> list[str]:
         return table_damages(target, secret)
+
+    def file_checks(self, data: Path, programs: Path) -> list[list[str]]:
+        """One command a file. Temporary tablespaces are made anew at each start, and are not whole. The system
+        tablespace is left out: it may hold the doublewrite buffer, whose pages may be torn without harm."""
+        places = (programs, programs.parent / "bin", Path("/usr/bin"))
+        tool = next((folder / _TOOL for folder in places if (folder / _TOOL).exists()), None)
+        files = [*data.glob("undo*"), *data.glob("*/*.ibd")]
+        return [[str(tool), str(file)] for file in sorted(files)] if tool else []
 
     def role_of(self, path: str) -> str:
         name = path.rsplit("/", 1)[-1]

@@ -6,6 +6,8 @@ clusters of ours have them. Sources: PostgreSQL 18 documentation, F.1 amcheck; 6
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import psycopg
 
 from dbdyno.model.errors import TargetError
@@ -51,6 +53,10 @@ class Integrity:
                 return [*_heaps(connection), *_indexes(connection)]
         except psycopg.OperationalError as error:
             raise TargetError(f"{target.label} could not be asked for damage.", found=_words(error)) from None
+
+    def file_checks(self, data: Path, programs: Path) -> list[list[str]]:
+        tool = programs / "pg_checksums"
+        return [[str(tool), "--check", "--pgdata", str(data)]] if tool.exists() else []
 
     def role_of(self, path: str) -> str:
         parts = path.split("/")
