@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from dbdyno.cli.common import SystemClock
 from dbdyno.model.engine import Engine
 from dbdyno.model.finding import Severity, Verdict
 from dbdyno.model.knob import Level
+from dbdyno.model.record import to_json
 from dbdyno.model.target import Secret
 from dbdyno.sandbox.options import SandboxOptions
 from dbdyno.sandbox.sandbox import Sandbox, create
@@ -72,7 +74,8 @@ def server(version: str, engine: Engine, clock: SystemClock) -> Iterator[Sandbox
 
 
 def look(box: Sandbox, engine: Engine, clock: SystemClock, host: HostAt = NO_HOST, **more: object) -> Checked:
-    options = Options(clock=clock, config=Path("/nonexistent"), token="T" + "0" * 32, **more)  # type: ignore[arg-type]
+    """With time enough for a busy machine."""
+    options = Options(clock=clock, config=Path("/nonexistent"), token="T" + "0" * 32, timeout_s=120.0, **more)  # type: ignore[arg-type]
     return audit(box.target, box.secret, engine, host, options)
 
 
@@ -142,6 +145,27 @@ def test_4_a_dump_says_the_same(server: Sandbox, engine: Engine, clock: SystemCl
     assert [(one.rule, one.verdict) for one in again.findings] == [(one.rule, one.verdict) for one in live.findings]
 
 
+def test_4_no_password_of_the_configuration_is_kept(
+    server: Sandbox, engine: Engine, clock: SystemClock, tmp_path: Path
+) -> None:
+    ask(server, "ALTER SYSTEM SET primary_conninfo = 'host=a user=r password=Xgeheim7 port=1'")
+    ask(server, "ALTER SYSTEM SET archive_command = 'push --password=Xgeheim7 %p'")
+    ask(server, "SELECT pg_reload_conf()")
+    ask(server, "SELECT pg_sleep(0.3)")
+    checked = look(server, engine, clock, LOCAL)
+    conninfo = next(fact for fact in checked.facts if fact.name == "setting.primary_conninfo")
+    assert "user=r password=***" in str(conninfo.value), "the setting itself is seen"
+    assert b"Xgeheim7" not in to_json(checked)
+    with tarfile.open(write_dump(tmp_path / "dump.tar.gz", checked, None)) as dump:
+        for member in dump:
+            content = dump.extractfile(member)
+            assert content is not None
+            assert b"Xgeheim7" not in content.read()
+    for name in ("primary_conninfo", "archive_command"):
+        ask(server, f"ALTER SYSTEM RESET {name}")
+    ask(server, "SELECT pg_reload_conf()")
+
+
 def test_5_the_generated_configuration_starts(server: Sandbox, engine: Engine, clock: SystemClock) -> None:
     checked = look(server, engine, clock, LOCAL, generate=True)
     made = checked.generated
@@ -194,6 +218,7 @@ def test_7_each_planted_fault_is_found_and_nothing_else(server: Sandbox, engine:
     ask(server, "SELECT pg_reload_conf()")
     ask(server, "SELECT pg_sleep(0.3)")
     checked = look(server, engine, clock, LOCAL)
+    assert not checked.problems
     new = set(found(checked)) - before
     planted = {*PLANTED, *IN_THE_DATABASE, "PG103", "PG110", "PG120", "PG121"}
     assert planted <= new, f"not found: {sorted(planted - new)}"

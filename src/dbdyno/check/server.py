@@ -69,7 +69,7 @@ class ServerRead:
         yield from setting_facts(session)
         if module is None:
             return
-        first = _count(module, session)
+        first = _count(module, session) if self._seconds else {}
         started = self._clock.monotonic()
         if hasattr(module, "read_facts"):
             yield from module.read_facts(session)
