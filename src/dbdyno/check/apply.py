@@ -50,6 +50,8 @@ class Outcome:
     """What takes effect only later: after a restart, a reboot."""
     back: tuple[Finding, ...]
     """Findings that are still there."""
+    unseen: tuple[str, ...]
+    """Rules whose findings should be gone, and cannot be seen."""
     rolled_back: bool = False
 
 
@@ -112,7 +114,7 @@ def apply(
             work.waiting += [f"{name}: {Needs.RESTART}" for name in still]
             work.later |= set(still)
             work.done += [f"{name} = {value}" for name, value in plan.settings.items()]
-        back = _still_there(plan, recheck, work) if recheck is not None else ()
+        back, unseen = _verify(plan, recheck, work) if recheck is not None else ((), ())
     except BaseException as error:
         on_step("taking everything back")
         left = undo(folder, machine, server=server, on_step=on_step)
@@ -125,7 +127,7 @@ def apply(
     else:
         journal.add(Entry(event="end"))
     waiting = tuple(dict.fromkeys(work.waiting))
-    return Outcome(attempt, tuple(work.done), tuple(work.left_out), waiting, back, rolled_back=bool(back))
+    return Outcome(attempt, tuple(work.done), tuple(work.left_out), waiting, back, unseen, rolled_back=bool(back))
 
 
 class _Work:
@@ -168,10 +170,13 @@ def _settings(plan: Plan, server: ServerHand, journal: Journal, on_step: Callabl
     return still
 
 
-def _still_there(plan: Plan, recheck: Recheck, work: _Work) -> tuple[Finding, ...]:
-    """Findings that the steps should have mended at once and did not."""
+def _verify(plan: Plan, recheck: Recheck, work: _Work) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """Findings that the steps should have mended at once and did not, and rules that cannot be judged any more."""
     mended = {one.rule for one in plan.findings if not {fix.name for fix in one.fixes} & work.later}
-    return tuple(one for one in recheck() if one.verdict is Verdict.FAIL and one.rule in mended and _whole(plan, one))
+    again = [one for one in recheck() if one.rule in mended]
+    back = tuple(one for one in again if one.verdict is Verdict.FAIL and _whole(plan, one))
+    seen = {one.rule for one in again if one.verdict is not Verdict.UNKNOWN}
+    return back, tuple(sorted(mended - seen))
 
 
 def _whole(plan: Plan, finding: Finding) -> bool:

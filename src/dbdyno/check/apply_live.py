@@ -14,16 +14,27 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from dbdyno.check.book import host_rules
+from dbdyno.check.fixes import Plan
 from dbdyno.check.fixes_edit import set_line, set_mount_option
 from dbdyno.check.fixes_steps import Step
+from dbdyno.check.host import limit_fact
+from dbdyno.check.judge import judge_all
 from dbdyno.hosts import storage
+from dbdyno.hosts.audit import read_facts
 from dbdyno.hosts.audit.disks import MOUNT_WORDS, chosen
+from dbdyno.hosts.subject import Subject
+from dbdyno.model.clock import Clock
 from dbdyno.model.errors import HostError
+from dbdyno.model.facts import Facts
+from dbdyno.model.finding import Finding
 
 COMMAND_TIMEOUT_S = 120
 _LIMITS = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC, "memlock": resource.RLIMIT_MEMLOCK,
            "core": resource.RLIMIT_CORE}  # fmt: skip
 _PROGRAMS = {"service": "systemctl", "remount": "mount"}
+_DAEMONS = {"systemctl": "/run/systemd/system", "udevadm": "/run/udev/control"}
+"""Where those listen to whom these programs talk."""
 _WRITABLE = ("/proc/", "/sys/")
 
 
@@ -51,9 +62,11 @@ class Machine:
             "only files are changed below another root": step.live and not self.live,
             "there is no such file here": step.kind == "write" and not glob.glob(step.path),
             "that process has ended": step.kind == "limit" and not Path(f"/proc/{step.pid}").exists(),
+            "not even root may raise limits here": _needs_to_raise(step) and not may_raise_limits(),
             "there is no /etc/fstab": step.kind == "fstab" and not self.at(step.path).is_file(),
             f"there is no {program} here": bool(program) and shutil.which(program) is None,
-            "systemd does not run here": program == "systemctl" and not Path("/run/systemd/system").is_dir(),
+            f"there is no {_DAEMONS.get(program, '')} here": program in _DAEMONS
+            and not Path(_DAEMONS[program]).exists(),
         }
         return next((why for why, holds in reasons.items() if holds), "")
 
@@ -143,7 +156,7 @@ class Machine:
 
     def run_quietly(self, command: str) -> None:
         """A command after an undo, whose failure changes nothing that matters."""
-        if self.live and shutil.which(command.split(" ", 1)[0]):
+        if not self.cannot(Step(kind="command", value=command)):
             subprocess.run(shlex.split(command), stdin=subprocess.DEVNULL, capture_output=True, check=False,
                            timeout=COMMAND_TIMEOUT_S)  # fmt: skip
 
@@ -194,6 +207,18 @@ class Machine:
         return MOUNT_WORDS[group](found[-1].options.split(","), found[-1].filesystem)
 
 
+def judge_machine(plan: Plan, clock: Clock) -> list[Finding]:
+    """The rules of a plan once more over this machine, with what the server said of itself when the plan was made."""
+    known = Facts(plan.server)
+    folders = {name: known.find(f"server.{name}_directory") for name in ("data", "log")}
+    data, log = (Path(str(one.value)) if one and not one.unknown else None for one in folders.values())
+    pid = known.find("host.server.pid")
+    pids = (int(str(pid.value)),) if pid and not pid.unknown and Path(f"/proc/{pid.value}").exists() else ()
+    facts = [*plan.server, *read_facts(Path("/"), Subject(data_dir=data, log_dir=log, pids=pids), clock=clock)]
+    facts.append(limit_fact(Facts(facts)))
+    return judge_all([one for one in host_rules() if one.rule.id in plan.rules], Facts(facts))[0]
+
+
 def replace_text(path: Path, text: str) -> None:
     """The file with another text, all or nothing, with the same owner and mode. A link stays a link."""
     real = Path(os.path.realpath(path))
@@ -237,6 +262,21 @@ def _write_kernel(path: str, value: str) -> None:
         return
     with open(path, "w") as file:
         file.write(value + "\n")
+
+
+def may_raise_limits() -> bool:
+    """Whether this process has CAP_SYS_RESOURCE, which root in a container often lacks. Source: capabilities(7)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapEff:"):
+            return bool(int(line.split()[1], 16) >> 24 & 1)
+    return os.geteuid() == 0
+
+
+def _needs_to_raise(step: Step) -> bool:
+    """Another hard limit (a lower one could not be taken back), or a score for the killer of processes."""
+    if step.kind == "limit" and Path(f"/proc/{step.pid}").exists():
+        return resource.prlimit(step.pid, _LIMITS[step.name])[1] != _limit_value(step.value)
+    return step.kind == "write" and step.path.endswith("/oom_score_adj")
 
 
 def _limit_value(value: str) -> int:

@@ -14,6 +14,7 @@ from dbdyno.check.fixes_steps import Step, steps_of
 from dbdyno.check.result import Checked
 from dbdyno.engines.registry import engine_named
 from dbdyno.model.errors import UsageError
+from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Fix, Needs, Verdict
 from dbdyno.model.knob import Assignment
@@ -43,6 +44,8 @@ class Plan(Record, frozen=True, kw_only=True):
     by_hand: tuple[Fix, ...] = ()
     """What no program should do by itself."""
     notes: tuple[str, ...] = ()
+    server: tuple[Fact, ...] = ()
+    """What the server said of itself (`server.*`): with it the machine is judged again without the server."""
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -100,6 +103,7 @@ def plan_of(checked: Checked) -> Plan:
         restart=any(fix.needs is Needs.RESTART for fix in settings),
         by_hand=tuple(by_hand),
         notes=tuple(notes),
+        server=tuple(fact for fact in checked.facts if fact.name.startswith(("server.", "host.server.pid"))),
     )
 
 

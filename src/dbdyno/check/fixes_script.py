@@ -83,7 +83,12 @@ put() {
 run() {
     [ -z "$ROOT" ] || return 0
     if ! command -v "$1" >/dev/null 2>&1; then echo "not here, left out: $*"; return 0; fi
-    if [ "$1" = systemctl ] && [ ! -d /run/systemd/system ]; then echo "no systemd here, left out: $*"; return 0; fi
+    case $1 in
+        systemctl) listens=/run/systemd/system ;;
+        udevadm) listens=/run/udev/control ;;
+        *) listens=/ ;;
+    esac
+    if [ ! -e $listens ]; then echo "no $listens here, left out: $*"; return 0; fi
     if "$@"; then echo "$*"; else fail "$*"; fi
 }
 """

@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 
 from dbdyno.check.apply import APPLIED, Outcome, Recheck, ServerHand, apply, last_attempt, ordered, undo
-from dbdyno.check.apply_live import Machine
+from dbdyno.check.apply_live import Machine, judge_machine
 from dbdyno.check.apply_server import TargetServer
-from dbdyno.check.audit import Options, audit, audit_host
+from dbdyno.check.audit import Options, audit
 from dbdyno.check.fixes import Plan, read_plan
 from dbdyno.check.host import find_host
 from dbdyno.cli.common import SystemClock, allow_option, console, find_target
@@ -127,14 +127,14 @@ def _server(
 
 
 def _recheck(plan: Plan, resolved: Resolved | None) -> Recheck:
-    """A new audit of what was mended."""
+    """A new audit of what was mended: of server and machine, or of the machine with what the server said before."""
     options = Options(clock=SystemClock(), config=find_config(os.environ), token=secrets.token_hex(8), only=plan.rules)
 
     def again() -> Sequence[Finding]:
-        host = find_host("local" if plan.host == "local" else "unknown", None)
         if resolved is not None:
+            host = find_host("local" if plan.host == "local" else "unknown", None)
             return audit(resolved.target, resolved.secret, resolved.engine, host, options).findings
-        return audit_host(host, options).findings if host.examined else ()
+        return judge_machine(plan, SystemClock())
 
     return again
 
@@ -153,6 +153,8 @@ def _report(outcome: Outcome, folder: Path, machine: Machine) -> None:
     out = console()
     for words in outcome.left_out:
         out.print(f"left out: {words}", markup=False)
+    if outcome.unseen:
+        out.print(f"not verified, for it cannot be seen: {', '.join(outcome.unseen)}", markup=False)
     for words in outcome.waiting:
         out.print(f"takes effect after a {words.rsplit(': ', 1)[-1]}: {words.rsplit(': ', 1)[0]}", markup=False)
     if outcome.rolled_back:
