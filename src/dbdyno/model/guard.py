@@ -38,7 +38,7 @@ def breaches_of(guard: Guard, value: str, contract: Contract) -> list[Breach]:
     for promise, holds in promises(contract):
         wanted: tuple[str, ...] = getattr(guard, promise)
         if holds and wanted and not _among(value, wanted):
-            needs = " or ".join(wanted).replace("!", "not ") + f" for {promise}"
+            needs = f"{_words(wanted)} for {promise}"
             breaches.append(Breach(setting=guard.setting, value=value, needs=needs, why=guard.why))
     return breaches
 
@@ -84,6 +84,13 @@ def lacking(settings: Mapping[str, str], guards: Iterable[Guard]) -> list[str]:
         for promise, _holds in promises(alone)
         if breaches_of_all(settings, rows, msgspec.structs.replace(alone, **{promise: True}))
     ]
+
+
+def _words(wanted: tuple[str, ...]) -> str:
+    """`on or always`; `anything but 0`."""
+    permitted = [one for one in wanted if not one.startswith("!")]
+    forbidden = [one[1:] or "(empty)" for one in wanted if one.startswith("!")]
+    return " or ".join(permitted) or "anything but " + ", ".join(forbidden)
 
 
 def _among(value: str, wanted: tuple[str, ...]) -> bool:
