@@ -49,10 +49,11 @@ def _power_words(said: dict[str, Scalar]) -> Words:
     """What the proof said of itself."""
     says = str(said.get("power_loss_says") or "")
     ran = "power_loss_proof" in said
+    name = str(said.get("power_loss_proof") or "").rpartition("/")[2]
     missing = f"What the settings promise was checked; that disk and server keep it was not ({says or 'not run'})."
     return {
-        Verdict.PASS: f"Power was cut under load in many places: {says}.",
-        Verdict.FAIL: f"Power was cut under load in many places: {says}.",
+        Verdict.PASS: f"Power was cut under load in many places: {says}. See dyno report {name}.",
+        Verdict.FAIL: f"Power was cut under load in many places: {says}. See dyno report {name}.",
         Verdict.UNKNOWN: f"The proof was begun and shows nothing yet: {says}." if ran else missing,
     }
 
