@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dbdyno.engines._mysql.session import MySQLSession
+from dbdyno.engines._mysql.session import QUESTION_TIMEOUT_MS, MySQLSession
 from dbdyno.model.engine import Debt
 from dbdyno.model.errors import TargetError
 from dbdyno.model.knob import Assignment, Value
@@ -31,6 +31,8 @@ _AT_ONCE: dict[str, Value] = {
 }
 """The debt is what the device takes to write it, not what a setting allows to be written in a second; so all
 configurations are charged alike."""
+_CHECKPOINT = "innodb_log_checkpoint_now"
+"""Seen in MariaDB 10.11.19, not in 11.4.5 and MySQL 8.0.12, where it is only in builds for debugging."""
 _POOL = "innodb_buffer_pool_size"
 
 
@@ -54,6 +56,8 @@ class InnoDBSession(MySQLSession):
             for name, value in _AT_ONCE.items():
                 if name in before:
                     self.set_global(name, value)
+            if self._setting(_CHECKPOINT) is not None:
+                self._checkpoint()
             self._await_clean()
         finally:
             if self._connection.open:
@@ -64,6 +68,16 @@ class InnoDBSession(MySQLSession):
         after = self.status(_WRITTEN).get(_WRITTEN)
         bytes_ = None if written is None or after is None else max(after - written, 0.0)
         return Debt(seconds=max(seconds, 0.0), written_bytes=bytes_)
+
+    def _checkpoint(self) -> None:
+        """Without it the page cleaner begins when it wakes the next time: up to two seconds later, on every
+        configuration alike."""
+        self._limit(int(SETTLE_S_MAX * 1e3))
+        try:
+            self.set_global(_CHECKPOINT, "ON")
+        finally:
+            if self._connection.open:
+                self._limit(QUESTION_TIMEOUT_MS)
 
     def _await_clean(self) -> None:
         started = moved = self.now()
