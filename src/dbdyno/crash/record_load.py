@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from dbdyno.crash.store import CrashFolder, Recording
 from dbdyno.crash.verdict import LOSSLESS
 from dbdyno.model.clock import Clock
 from dbdyno.model.crash import Control, CrashPlan
-from dbdyno.model.errors import DriverError
+from dbdyno.model.errors import DriverError, SandboxError
 from dbdyno.model.plan import Phase, Plan, WorkloadSpec
 from dbdyno.run.driver import Driver, find_driver, load_dataset, run_plan
 from dbdyno.sandbox import copying
@@ -93,7 +94,7 @@ def record_load(plan: CrashPlan, arm: Control, ground: Ground) -> Recording:
             ended_s = clock.monotonic()
             disk.write_hints(integrity.role_of)
             server.crash()
-            copying.copy_tree(server.data, _empty(process_folder(plan, arm.name)) / DATA, clock)
+            _copy(server.data, _empty(process_folder(plan, arm.name)) / DATA)
             status = disk.status()
             disk.cut()
         finally:
@@ -114,6 +115,18 @@ def _empty(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o711)
     return folder
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Byte by byte, from one file system to another. Raises `SandboxError`."""
+    done = subprocess.run(["cp", "-a", str(source), str(target)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
+        raise SandboxError(
+            f"The files in {source} could not be copied.",
+            found=lines[-1] if lines else f"cp ended with {done.returncode}",
+            todo="see whether the disk is full",
+        )
 
 
 def _dataset(plan: CrashPlan, server: CrashServer, integrity: Integrity, say: Say) -> str:
