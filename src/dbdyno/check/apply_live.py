@@ -61,7 +61,7 @@ class Machine:
         reasons = {
             "only files are changed below another root": step.live and not self.live,
             "there is no such file here": step.kind == "write" and not glob.glob(step.path),
-            "that process has ended": step.kind == "limit" and not Path(f"/proc/{step.pid}").exists(),
+            "that process has ended": step.pid > 0 and not _runs(step),
             "not even root may raise limits here": _needs_to_raise(step) and not may_raise_limits(),
             "there is no /etc/fstab": step.kind == "fstab" and not self.at(step.path).is_file(),
             f"there is no {program} here": bool(program) and shutil.which(program) is None,
@@ -140,11 +140,11 @@ class Machine:
             case "line" | "fstab":
                 self._give_back(step.path, attempt)
             case "write":
-                for path, value in state.items():
+                for path, value in state.items() if step.pid == 0 or _runs(step) else ():
                     if Path(path).exists() and _read_choice(path) != value:
                         _write_kernel(path, value)
             case "limit":
-                if Path(f"/proc/{step.pid}").exists():
+                if _runs(step):
                     resource.prlimit(step.pid, _LIMITS[step.name], (int(state["soft"]), int(state["hard"])))
             case "remount":
                 _run(["mount", "-o", f"remount,{state['word']}", step.name])
@@ -277,6 +277,15 @@ def _needs_to_raise(step: Step) -> bool:
     if step.kind == "limit" and Path(f"/proc/{step.pid}").exists():
         return resource.prlimit(step.pid, _LIMITS[step.name])[1] != _limit_value(step.value)
     return step.kind == "write" and step.path.endswith("/oom_score_adj")
+
+
+def _runs(step: Step) -> bool:
+    """Whether the process is there, and still the same program."""
+    try:
+        name = Path(f"/proc/{step.pid}/comm").read_text().strip()
+    except OSError:
+        return False
+    return step.program in ("", name)
 
 
 def _limit_value(value: str) -> int:

@@ -35,6 +35,8 @@ class Plan(Record, frozen=True, kw_only=True):
     """The machine as the audit called it: `local`, `ssh://…`, a folder; empty when it was not examined."""
     findings: tuple[Finding, ...] = ()
     """Those that the steps mend."""
+    boot_id: str = ""
+    """Of the machine when it was looked at: fixes for another one are not for this one."""
     steps: tuple[Step, ...] = ()
     settings: dict[str, str] = {}
     """Settings of the server, in its own words."""
@@ -96,6 +98,7 @@ def plan_of(checked: Checked) -> Plan:
         target=checked.target,
         engine=checked.engine,
         host=checked.host,
+        boot_id=facts.text("host.boot_id") if facts.has("host.boot_id") else "",
         findings=mended,
         steps=tuple(steps),
         settings={fix.name: fix.value for fix in settings},

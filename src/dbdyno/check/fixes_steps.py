@@ -30,6 +30,8 @@ class Step(Record, frozen=True, kw_only=True):
     before: str = ""
     """What was seen when the plan was made; what is seen when it is applied counts for the undo."""
     pid: int = 0
+    program: str = ""
+    """What the process was called: its number may be another's by now."""
     needs: Needs = Needs.NOTHING
     for_: str = ""
     """What it is done for, in words."""
@@ -110,12 +112,25 @@ def _limit(fix: Fix, facts: Facts) -> list[Step]:
     if not facts.has("host.server.pid"):
         return steps
     pid = int(facts.number("host.server.pid"))
+    program = facts.text("host.server.program") if facts.has("host.server.program") else ""
     if fix.name == "oom_score_adj":
         path = f"/proc/{pid}/oom_score_adj"
-        return [*steps, Step(kind="write", path=path, value=fix.value, before=fix.before, for_=fix.name)]
+        write = Step(
+            kind="write", path=path, value=fix.value, before=fix.before, pid=pid, program=program, for_=fix.name
+        )
+        return [*steps, write]
     return [
         *steps,
-        Step(kind="limit", name=fix.name, value=fix.value, before=fix.before, pid=pid, for_=fix.name, needs=fix.needs),
+        Step(
+            program=program,
+            kind="limit",
+            name=fix.name,
+            value=fix.value,
+            before=fix.before,
+            pid=pid,
+            for_=fix.name,
+            needs=fix.needs,
+        ),
     ]
 
 

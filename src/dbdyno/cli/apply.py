@@ -16,7 +16,7 @@ from dbdyno.check.apply_live import Machine, judge_machine
 from dbdyno.check.apply_server import TargetServer
 from dbdyno.check.audit import Options, audit
 from dbdyno.check.fixes import Plan, read_plan
-from dbdyno.check.host import find_host
+from dbdyno.check.host import LOCAL, UNKNOWN, find_host
 from dbdyno.cli.common import SystemClock, allow_option, console, find_target
 from dbdyno.model.errors import EXIT_OK, EXIT_WORSE, HostError, UsageError
 from dbdyno.model.finding import Finding
@@ -65,6 +65,8 @@ def command(  # noqa: PLR0917 - click passes them by name
         _show(plan, machine, folder)
         context.exit(EXIT_OK)
     _require_root(plan, machine)
+    if not take_back:
+        _require_this_machine(plan, machine)
     with _server(plan, target, allow, take_back) as (hand, resolved):
         if take_back:
             context.exit(_undo(folder, machine, hand))
@@ -102,6 +104,18 @@ def _show(plan: Plan, machine: Machine, folder: Path) -> None:
               else f"Nothing was done. dyno apply {folder} --yes does it.", markup=False)  # fmt: skip
 
 
+def _require_this_machine(plan: Plan, machine: Machine) -> None:
+    """Fixes for a machine that was looked at from afar must not change this one."""
+    if not machine.live or not plan.steps or plan.host == LOCAL:
+        return
+    here = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    if here != plan.boot_id:
+        raise UsageError(
+            f"The fixes are for {plan.host or plan.target}, which is not this machine (or it was started anew).",
+            todo="copy DIR there and run sh apply.sh, or dyno check --host local --fix DIR there; --root for a tree",
+        )
+
+
 def _require_root(plan: Plan, machine: Machine) -> None:
     if plan.steps and os.geteuid() != 0 and not os.access(machine.at("/etc"), os.W_OK):
         raise HostError(
@@ -132,7 +146,7 @@ def _recheck(plan: Plan, resolved: Resolved | None) -> Recheck:
 
     def again() -> Sequence[Finding]:
         if resolved is not None:
-            host = find_host("local" if plan.host == "local" else "unknown", None)
+            host = find_host(LOCAL if plan.host == LOCAL else UNKNOWN, None)
             return audit(resolved.target, resolved.secret, resolved.engine, host, options).findings
         return judge_machine(plan, SystemClock())
 
