@@ -114,13 +114,23 @@ def _doubts(folder: CrashFolder, outcome: CrashOutcome) -> list[str]:
 
 def arms_table(outcome: CrashOutcome) -> Table:
     """The configuration on trial and its negative controls side by side."""
-    heads = ["configuration", "level", "states", "losing", "corrupt", "bad rate", "95 % bound", "lost at most"]
+    heads = [
+        "configuration",
+        "level",
+        "at most",
+        "states",
+        "losing",
+        "corrupt",
+        "bad rate",
+        "95 % bound",
+        "lost at most",
+    ]
     heads += ["oldest", "recovery", "slowest", "caught"]
     return Table(
         title="configurations",
         heads=heads,
         rows=[_arm_cells(arm) for arm in outcome.arms],
-        numeric=[False, False, *[True] * 9, False],
+        numeric=[False, False, False, *[True] * 9, False],
     )
 
 
@@ -128,7 +138,8 @@ def _arm_cells(arm: ArmOutcome) -> list[str]:
     level = arm.level.name if arm.level is not None else "unknown"
     return [
         arm.name if arm.name == SUBJECT else f"control {arm.name}",
-        level + (f" (at most {arm.expected.name})" if arm.expected is not None else ""),
+        level,
+        arm.expected.name if arm.expected is not None else "",
         figures.grouped(arm.states),
         figures.grouped(arm.losing),
         figures.grouped(arm.corrupt),
