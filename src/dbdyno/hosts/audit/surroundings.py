@@ -112,7 +112,10 @@ def _process_facts(tree: Tree, subject: Subject) -> list[Fact]:
     large = [one for one in others if one.resident_bytes * 20 >= memory_bytes]
     large.sort(key=lambda one: -one.resident_bytes)
     server = next((one.name for one in processes if one.pid in subject.pids), None)
-    twins: Scalar = len([one for one in others if one.name == server and one.parent not in own]) if server else None
+    names_of = {one.pid: one.name for one in processes}
+    # A server's own children are called like it: only the first of each family counts.
+    first = [one for one in others if one.name == server and names_of.get(one.parent) != server]
+    twins: Scalar = len(first) if server else None
     values: dict[str, Scalar] = {
         "host.time_daemons": " ".join(sorted({one.name for one in others if one.name in TIME_DAEMONS})),
         "host.guest_tools": " ".join(sorted({one.name for one in others if one.name in GUEST_TOOLS})),
