@@ -17,6 +17,8 @@ References: "The write cache: Swap insanity tome III" (Percona, 2017), where a b
 
 from __future__ import annotations
 
+import numpy as np
+
 from dbdyno.hosts.diagnoses._disk import data_device
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
@@ -29,6 +31,8 @@ _FOREIGN = 0.3
 """Share of what reached the disk that was neither the server's nor the driver's."""
 _FACTOR = 2.0
 """Times the usual of that."""
+_PRESSURE = 1.2
+"""Times the usual share of the time in which some task waited for input or output."""
 _OTHER_DISK = 1.5
 """A program that writes so many times what the disk took beside the server writes elsewhere, or into the page cache."""
 
@@ -43,8 +47,9 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     own_usual = sum(_own(recording, who).outside(recording.stalls).mean() for who in recording.keys("process"))
     foreign = max(seen - own, 0.0)
     usual = max(disk.outside(recording.stalls).mean() - own_usual, 0.0)
-    program, per_s = _writer(recording, stall, foreign)
-    if not program or foreign < max(_FOREIGN * seen, _FACTOR * usual, 1.0) or per_s < _FOREIGN * foreign:
+    program, per_s, fits = _writer(recording, stall, seen)
+    by_difference = foreign >= max(_FOREIGN * seen, _FACTOR * usual, 1.0) and per_s >= foreign
+    if not program or not (fits or by_difference) or not _held_up(recording, stall):
         return None
     return Finding(
         says=f"{program} wrote {bytes_text(per_s)}/s in the stall; the server wrote {bytes_text(own)}/s "
@@ -70,32 +75,44 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         ),
         risk="The job takes longer.",
         verify="writers.write_bytes of that program stays small while the server is busy.",
-        confidence=0.8 if per_s <= _OTHER_DISK * foreign else 0.5,
+        confidence=0.5 if not fits else 0.8 if own <= per_s else 0.7,
         ruled_out=(f"the server's own writes: {bytes_text(own)}/s",),
         series=(f"writers.write_bytes/{program}", f"disk.write_bytes/{device}", "process.write_bytes"),
     )
+
+
+def _held_up(recording: Recording, stall: Stall) -> bool:
+    """Whether tasks waited for input or output more than usual; a kernel that does not say so speaks for neither."""
+    try:
+        waited = recording.role("pressure_io_us")
+        return waited.during(stall, slack_s=1).mean() >= _PRESSURE * waited.outside(recording.stalls).mean()
+    except MissingFact:
+        return True
 
 
 def _own(recording: Recording, who: str) -> Series:
     return recording.series("process", "write_bytes", who)
 
 
-def _writer(recording: Recording, stall: Stall, foreign: float) -> tuple[str, float]:
-    """The program that wrote most around the stall (it is asked for every few seconds) and its bytes per second: the
-    largest of those that fit what the disk took, else the largest of all."""
+def _writer(recording: Recording, stall: Stall, seen: float) -> tuple[str, float, bool]:
+    """The program that wrote most around the stall (it is asked for every few seconds), its bytes per second, and
+    whether they fit what the disk took: the largest of those that fit, else the largest of all."""
     found: list[tuple[bool, float, str]] = []
     for program in recording.keys("writers"):
         try:
-            per_s = recording.series("writers", "write_bytes", program).during(stall, slack_s=2.0).max()
+            series = recording.series("writers", "write_bytes", program)
+            per_s = series.during(stall, slack_s=2.0).max()
         except MissingFact:
             continue  # It was seen only once: no rate.
-        found.append((per_s <= _OTHER_DISK * foreign, per_s, program))
+        before = series.before(stall).values
+        usual = float(np.nanmedian(before)) if np.isfinite(before).any() else 0.0
+        fits = max(_FOREIGN * seen, _FACTOR * usual, 1.0) <= per_s <= _OTHER_DISK * seen
+        found.append((fits, per_s, program))
     if not found:
         recording.series("writers", "write_bytes").during(stall, slack_s=2.0).max()
-        return "", 0.0
-    fitting = [one for one in found if one[0] and one[1] >= _FOREIGN * foreign]
-    _, per_s, program = max(fitting or found)
-    return program, per_s
+        return "", 0.0, False
+    fits, per_s, program = max(found)
+    return program, per_s, fits
 
 
 def _example(*, bulk: bool) -> Example:
@@ -105,6 +122,7 @@ def _example(*, bulk: bool) -> Example:
     example.level("disk.busy_ms/vda", 300, during=1000, unit="ms/s", role="disk_busy_ms")
     example.level("process.write_bytes/server", 9e6, during=5e6 if bulk else 8.5e7, role="process_write_bytes")
     example.level("process.write_bytes/driver", 0)
+    example.level("pressure.io_some_us", 1e5, during=9e5, unit="us/s", role="pressure_io_us")
     example.level("writers.write_bytes/rsync", 100, during=8e7 if bulk else 100, unit="B/s")
     example.level("writers.write_bytes/journald", 2000, unit="B/s")
     return example

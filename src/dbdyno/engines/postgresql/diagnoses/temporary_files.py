@@ -29,6 +29,8 @@ from dbdyno.model.units import bytes_text
 _FACTOR = 5.0
 """Times the usual rate."""
 _SHARE = 0.15
+_OFTEN = 0.1
+"""Share of the seconds with spilling from which on it is more than a report now and then."""
 _MULTIPLE = 4.0
 """Spilled bytes in multiples of work_mem before anything is said."""
 _WORK_MEM_MAX_KB = 1 << 20
@@ -43,7 +45,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     waits, reads = share(recording, stall, *SPILL), share(recording, stall, *DATA_READ)
     much = seen.total() > _MULTIPLE * work_mem_bytes and seen.mean() > _FACTOR * usual
     if stall is None:
-        much = spilled.share_above(0) > 0.2 and spilled.total() > _MULTIPLE * work_mem_bytes
+        much = spilled.share_above(0) > _OFTEN and spilled.total() > _MULTIPLE * work_mem_bytes
     if not much and waits < _SHARE:
         return None
     if stall is not None and waits < _SHARE and seen.mean() <= _FACTOR * usual:
