@@ -170,6 +170,22 @@ def test_a_full_disk_reaches_the_writer(folder: Path, clock: SystemClock) -> Non
             _write(disk.point / "big", b"x" * 4_000_000, synced=True)
 
 
+def test_a_recording_without_room_is_an_error_of_ours_and_no_finding(folder: Path, clock: SystemClock) -> None:
+    if reason := why_not("ext4"):
+        pytest.skip(reason)
+    with RecordingDisk(folder, _SIZE_BYTES, "ext4", clock, log_bytes_max=4_000_000) as disk:
+        _write(disk.point / "fine", b"x", synced=True)
+        disk.make_base()
+        with pytest.raises(OSError, match=_errors(errno.EIO, errno.ENOSPC, errno.EROFS)):
+            _write(disk.point / "big", b"x" * 8_000_000, synced=True)
+        assert "limit of the log" in disk.status()["error"]
+        with pytest.raises(HostError, match="recording of the disk failed"):
+            disk.cut()
+    states = plan_states(folder, 1, 5)
+    with CrashStates(folder, clock) as shown, shown.mounted(states[0]) as mounted:
+        assert (mounted.point / "fine").read_bytes() == b"x", "what was recorded before is right"
+
+
 def test_an_unknown_fault_and_a_second_recording_are_refused(folder: Path, clock: SystemClock) -> None:
     if reason := why_not("ext4"):
         pytest.skip(reason)

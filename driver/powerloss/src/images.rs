@@ -59,6 +59,8 @@ pub struct Presenter {
     bytes: u64,
     replay: Mutex<Replay>,
     images: Mutex<Shown>,
+    /// The first failure of ours: what a server met then is no finding.
+    error: Mutex<String>,
 }
 
 #[derive(Default)]
@@ -84,6 +86,7 @@ impl Presenter {
             bytes: replay.recording().sectors() * SECTOR_BYTES,
             replay: Mutex::new(replay),
             images: Mutex::default(),
+            error: Mutex::default(),
         })
     }
 
@@ -129,6 +132,19 @@ impl Presenter {
             .ok_or_else(|| io::Error::other(format!("no state is shown as {file}")))
     }
 
+    /// Why reading or writing an image failed, the first time; empty: it did not.
+    pub fn error(&self) -> String {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn failed(&self, what: &str, error: &io::Error) -> i32 {
+        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.is_empty() {
+            *first = format!("{what}: {error}");
+        }
+        error.raw_os_error().unwrap_or(libc::EIO)
+    }
+
     pub fn count(&self) -> usize {
         self.shown().images.len()
     }
@@ -146,10 +162,6 @@ impl Shadow {
     fn map(&self) -> MutexGuard<'_, SectorMap> {
         self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn number_of(error: &io::Error) -> i32 {
-    error.raw_os_error().unwrap_or(libc::EIO)
 }
 
 impl Images for Presenter {
@@ -172,15 +184,14 @@ impl Images for Presenter {
         shadow
             .map()
             .runs(sector, sectors, |first, many, source| runs.push((first, many, source)));
-        read_runs(&runs, &self.data, Some(&shadow.overlay), offset, into).map_err(|error| number_of(&error))
+        read_runs(&runs, &self.data, Some(&shadow.overlay), offset, into)
+            .map_err(|error| self.failed("reading a state", &error))
     }
 
     fn write(&self, image: u64, offset: u64, data: &[u8]) -> Result<(), i32> {
         let shadow = self.image(image)?;
-        shadow
-            .overlay
-            .write_all_at(data, offset)
-            .map_err(|error| number_of(&error))?;
+        let written = shadow.overlay.write_all_at(data, offset);
+        written.map_err(|error| self.failed("keeping what is written to a state", &error))?;
         shadow
             .map()
             .set_overlay(offset / SECTOR_BYTES, data.len() as u64 / SECTOR_BYTES);

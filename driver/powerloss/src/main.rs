@@ -176,7 +176,7 @@ fn present(words: impl Iterator<Item = String>) -> Result<(), String> {
 
 fn present_handler(presenter: Arc<Presenter>, stop: Stop) -> Arc<Handler> {
     Arc::new(move |verb, question: &Value| match verb {
-        "status" => Ok(json!({"images": presenter.count()})),
+        "status" => Ok(json!({"images": presenter.count(), "error": presenter.error()})),
         "present" => {
             let state: State = serde_json::from_value(question["state"].clone()).map_err(text)?;
             presenter
@@ -188,7 +188,7 @@ fn present_handler(presenter: Arc<Presenter>, stop: Stop) -> Arc<Handler> {
             presenter
                 .drop_image(question["file"].as_str().unwrap_or_default())
                 .map_err(text)?;
-            Ok(json!({}))
+            Ok(json!({"error": presenter.error()}))
         }
         "stop" => {
             stop.set();

@@ -47,7 +47,7 @@ struct Inner {
     base_seq: u64,
     cut: bool,
     fault: Fault,
-    /// Why writes were refused, the first time.
+    /// Why we failed, the first time.
     error: String,
 }
 
@@ -224,7 +224,7 @@ impl Images for Store {
                 .map
                 .runs(sector, sectors, |first, many, source| runs.push((first, many, source)));
         }
-        read_runs(&runs, &self.data, None, offset, into).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))
+        read_runs(&runs, &self.data, None, offset, into).map_err(|error| refuse(&mut self.inner(), "data", &error))
     }
 
     fn write(&self, _: u64, offset: u64, data: &[u8]) -> Result<(), i32> {

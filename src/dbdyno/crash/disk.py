@@ -112,13 +112,20 @@ class RecordingDisk:
     """A mounted file system whose disk remembers every write and every flush. A context manager."""
 
     def __init__(
-        self, folder: Path, size_bytes: int, file_system: FileSystem, clock: Clock, *, fault: str = ""
+        self,
+        folder: Path,
+        size_bytes: int,
+        file_system: FileSystem,
+        clock: Clock,
+        *,
+        fault: str = "",
+        log_bytes_max: int | None = None,
     ) -> None:
-        """Nothing is done yet. `folder` must not hold a recording and lies on a disk of its own with room for all
-        that will be written; `fault` is `eio_on_fsync=N` or `full_after=BYTES`."""
+        """Nothing is done yet. `folder` must not hold a recording and lies on a disk with room for all that will be
+        written, or for `log_bytes_max`; `fault` is `eio_on_fsync=N` or `full_after=BYTES`."""
         self._places = _Places(folder.resolve())
         self._size_bytes, self._file_system, self._clock = size_bytes, file_system, clock
-        self._fault = fault
+        self._fault, self._log_bytes_max = fault, log_bytes_max
         self._process: Powerloss | None = None
 
     @property
@@ -171,6 +178,8 @@ class RecordingDisk:
         write_record(places.record, record)
         arguments = ["serve", "--store", str(places.store), "--mount", str(places.fuse), "--size"]
         arguments += [str(self._size_bytes), *(("--fault", self._fault) if self._fault else ())]
+        if self._log_bytes_max is not None:
+            arguments += ["--log-max", str(self._log_bytes_max)]
         self._process = Powerloss(arguments, places.store / "control.sock", places.log, self._clock)
         _remember(places, self._process)
 
@@ -187,17 +196,29 @@ class RecordingDisk:
         return int(self.status()["flushes"])
 
     def make_base(self) -> None:
-        """Makes all that is there the start: crash states lie after it. The file system is synced before."""
+        """Makes all that is there the start: crash states lie after it. The file system is synced before. Raises
+        `HostError`, also when the recording has lost something."""
         _sync(self.point)
         self._ask("base")
+        self._require_whole()
 
     def fault(self, fault: str) -> None:
         """Sets a fault from now on: `eio_on_fsync=N`, `full_after=BYTES`."""
         self._ask("fault", fault=fault)
 
     def cut(self) -> None:
-        """The power goes: nothing more is recorded, and whatever is written later fails with EIO."""
+        """The power goes: nothing more is recorded, and whatever is written later fails with EIO. Raises `HostError`
+        when the recording has lost something before: what the server met then says nothing about it."""
         self._ask("cut")
+        self._require_whole()
+
+    def _require_whole(self) -> None:
+        if problem := self.status()["error"]:
+            raise HostError(
+                "The recording of the disk failed.",
+                found=str(problem),
+                todo=f"free space under {self._places.store}, or load for a shorter time",
+            )
 
     def write_hints(self, role_of: Callable[[str], str]) -> None:
         """Tells the planner which file lies where; `role_of` gives a path's role: `log`, `data`, `doublewrite`,
@@ -302,7 +323,12 @@ class CrashStates:
     def _drop(self, name: str) -> None:
         """The kernel closes a loop device's file a moment after it was detached."""
         assert self._process is not None
-        self._process.ask("drop", file=name)
+        if problem := self._process.ask("drop", file=name)["error"]:
+            raise HostError(
+                "A crash state could not be kept.",
+                found=str(problem),
+                todo=f"free space under {self._places.store}; what the server met there says nothing about it",
+            )
 
     def _mount(self, device: str, point: Path) -> MountedState:
         began = self._clock.monotonic()
@@ -428,7 +454,11 @@ def file_ranges(path: Path) -> list[tuple[int, int]]:
     """Where a file lies on its disk: pairs of first byte and length; empty when its file system does not tell."""
     ranges: list[tuple[int, int]] = []
     start = 0
-    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        # A running server removes files as we look.
+        return ranges
     try:
         while True:
             buffer = bytearray(_HEADER.size + _EXTENTS_AT_ONCE * _EXTENT.size)

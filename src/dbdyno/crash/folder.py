@@ -144,16 +144,28 @@ class RecordingFolder:
         return int(self.status()["flushes"])
 
     def make_base(self) -> None:
-        """Makes all that is there the start: crash states lie after it. The folder is copied."""
+        """Makes all that is there the start: crash states lie after it. The folder is copied. Raises `HostError`,
+        also when the recording has lost something."""
         self._ask("base")
+        self._require_whole()
 
     def fault(self, fault: str) -> None:
         """Sets a fault from now on: `eio_on_fsync=N`, `full_after=BYTES`."""
         self._ask("fault", fault=fault)
 
     def cut(self) -> None:
-        """The power goes: nothing more is recorded, and whatever is changed or synced later fails with EIO."""
+        """The power goes: nothing more is recorded, and whatever is changed or synced later fails with EIO. Raises
+        `HostError` when the recording has lost something before."""
         self._ask("cut")
+        self._require_whole()
+
+    def _require_whole(self) -> None:
+        if problem := self.status()["error"]:
+            raise HostError(
+                "The recording of the folder failed.",
+                found=str(problem),
+                todo=f"free space under {self._places.store}, or load for a shorter time",
+            )
 
     def close(self) -> None:
         """Unmounts and stops; the recording stays. Harmless when it is closed. Raises `HostError` when something

@@ -31,6 +31,8 @@ KINDS = ("flush", "prefix", "subset", "reorder", "torn512", "torn4k")
 """Kinds of crash states, see `CrashState.kind`."""
 _START_S = 20.0
 _ANSWER_S = 60.0
+_ANSWER_SLOW_S = {"base": 600.0}
+"""The base of a folder is a copy of it."""
 _PLAN_S = 300.0
 _POLL_S = 0.002
 _TAIL_LINES = 8
@@ -204,7 +206,7 @@ def ask(control: Path, question: dict[str, Any]) -> dict[str, Any]:
     folder = os.open(control.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(_ANSWER_S)
+            connection.settimeout(_ANSWER_SLOW_S.get(question["do"], _ANSWER_S))
             connection.connect(f"/proc/self/fd/{folder}/{control.name}")
             connection.sendall(json.dumps(question).encode() + b"\n")
             with connection.makefile("rb") as answers:
