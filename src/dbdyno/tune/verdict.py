@@ -7,7 +7,7 @@ winner survives a loss of power is only known after the power-loss proof, so wit
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dbdyno.model.contract import Contract
@@ -230,13 +230,26 @@ def written(
         "# Not proven against a loss of power: that proof was not run.",
     ]
     statements = [f"-- {lines[0][2:]}", f"-- {lines[1][2:]}"]
-    for one in names:
-        text, commands = render({one: winner[one]})
-        remark = ablate.remark(one, found)
-        lines.append(f"{text.strip():<48} # {remark}")
-        statements += [f"{command} -- {remark}" for command in commands]
+    for group in _written_together(names):
+        text, commands = render({one: winner[one] for one in group})
+        written = text.splitlines()
+        remarks = [ablate.remark(one, found) for one in group]
+        if len(written) != len(group):
+            remarks = ["; ".join(dict.fromkeys(remarks))] * len(written)
+        lines += [f"{line:<48} # {remark}" for line, remark in zip(written, remarks, strict=True)]
+        statements += [f"{command} -- {remarks[0]}" for command in commands]
     for one, value in needed.items():
         text, commands = render({one: value})
         lines.append(f"{text.strip():<48} # the contract needs it")
         statements += [f"{command} -- the contract needs it" for command in commands]
     return "\n".join(lines) + "\n", statements
+
+
+def _written_together(names: Sequence[str]) -> list[list[str]]:
+    """Settings that are parts of one (`options.size`, `options.kind`) go to the engine together, in the place of the
+    first; all others alone."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        whole, dot, _part = name.partition(".")
+        groups.setdefault(whole if dot else name, []).append(name)
+    return list(groups.values())

@@ -6,8 +6,11 @@ are case-insensitive; a boolean is ON, OFF, 1 or 0.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
+import tomllib
+from pathlib import Path
 
 from dbdyno.model.errors import UsageError
 from dbdyno.model.knob import Assignment, Setting, Value
@@ -92,9 +95,20 @@ def quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def render(assignment: Assignment) -> tuple[str, list[str]]:
-    """The configuration as a section of an option file, and as statements, in the assignment's order. What cannot be
-    set while the server runs is refused there by the server, in words."""
+def render(assignment: Assignment, *files: Path) -> tuple[str, list[str]]:
+    """The configuration as lines of the section `[server]` of an option file, and as statements, in the assignment's
+    order. What no server of the family takes while it runs, by the knob files, has a line and no statement."""
     lines = option_lines(assignment)
-    statements = [f"SET GLOBAL {name} = {literal(value)};" for name, value in assignment.items()]
-    return "".join(line + "\n" for line in ["[server]", *lines]) if lines else "", statements
+    waiting = {BINLOG, *(name for file in files for name in only_at_start(file))}
+    statements = [f"SET GLOBAL {name} = {literal(value)};" for name, value in assignment.items() if name not in waiting]
+    return "".join(line + "\n" for line in lines), statements
+
+
+@functools.cache
+def only_at_start(file: Path) -> frozenset[str]:
+    """Settings of a knob file that need a restart in every version that has them."""
+    with file.open("rb") as stream:
+        rows = tomllib.load(stream).get("knob", ())
+    online = {row["name"] for row in rows if row.get("change", "online") == "online"}
+    # Several settings that are written as one are named with a dot.
+    return frozenset(row["name"].partition(".")[0] for row in rows if row["name"] not in online)

@@ -52,7 +52,7 @@ class InnoDB:
     def render(self, assignment: Assignment) -> tuple[str, list[str]]:
         from dbdyno.engines._mysql import units
 
-        return units.render(assignment)
+        return units.render(assignment, _HERE / "knobs.toml", _SHARED / "knobs.toml")
 
     def recipe(self) -> Recipe:
         from dbdyno.engines._mysql.server import MySQLRecipe

@@ -63,7 +63,7 @@ class MyRocks:
         from dbdyno.engines._mysql import units
         from dbdyno.engines.myrocks import families
 
-        return units.render(families.joined(assignment))
+        return units.render(families.joined(assignment), _HERE / "knobs.toml", _SHARED / "knobs.toml")
 
     def recipe(self) -> Recipe:
         from dbdyno.engines._mysql.server import MySQLRecipe

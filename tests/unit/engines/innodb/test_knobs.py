@@ -11,6 +11,7 @@ from dbdyno.model.guard import breaches_of_all
 from dbdyno.model.knob import Change, KnobSpace, Level
 from dbdyno.model.machine import DiskClass, Machine
 from dbdyno.tune.contract import judge, memory_bytes, needed, recovery_s
+from dbdyno.tune.verdict import written
 
 GIB = 1 << 30
 VERSIONS = (50744, 80012, 80036, 80403, 90100, 1100500, 1100618, 1101119, 1110405)
@@ -157,7 +158,7 @@ def test_each_unsafe_value_of_the_other_engine_is_a_breach(setting: str, value: 
 
 
 def test_options_of_the_column_family_are_written_as_one() -> None:
-    text, _statements = engine_named("myrocks").render(
+    text, statements = engine_named("myrocks").render(
         {
             f"{families.TEXT}.write_buffer_size": 128 << 20,
             "rocksdb_max_background_jobs": 4,
@@ -165,10 +166,11 @@ def test_options_of_the_column_family_are_written_as_one() -> None:
         }
     )
     assert text.splitlines() == [
-        "[server]",
         'rocksdb_default_cf_options = "write_buffer_size=128m;compression=kLZ4Compression"',
         "rocksdb_max_background_jobs = 4",
     ]
+    # The family's options are taken only at a start.
+    assert statements == ["SET GLOBAL rocksdb_max_background_jobs = 4;"]
 
 
 def test_options_of_the_column_family_are_read_back_by_the_same_names() -> None:
@@ -180,3 +182,29 @@ def test_options_of_the_column_family_are_read_back_by_the_same_names() -> None:
         "level_compaction_dynamic_level_bytes": "true",
         "write_buffer_size": "67108864",
     }
+
+
+def test_a_winner_is_written_so_that_the_server_can_take_it() -> None:
+    """Options of one family in one line: of several lines for one setting, a server heeds only the last."""
+    winner = {
+        f"{families.TEXT}.write_buffer_size": 128 << 20,
+        "rocksdb_max_background_jobs": 4,
+        f"{families.TEXT}.compression": "kLZ4Compression",
+    }
+    text, statements = written(
+        winner=dict(winner),
+        needed={"log_bin": "ON"},
+        space=space_of("myrocks", 1101119),
+        found={},
+        render=engine_named("myrocks").render,
+        name="s",
+    )
+    lines = [line.partition("#")[0].strip() for line in text.splitlines() if not line.startswith("#")]
+    assert sorted(lines) == [
+        "log-bin = binlog",
+        'rocksdb_default_cf_options = "compression=kLZ4Compression;write_buffer_size=128m"',
+        "rocksdb_max_background_jobs = 4",
+    ]
+    assert [one for one in statements if one.startswith("SET")] == [
+        "SET GLOBAL rocksdb_max_background_jobs = 4; -- contribution not measured"
+    ]

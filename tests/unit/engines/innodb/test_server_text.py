@@ -79,14 +79,16 @@ def test_an_option_file_gets_one_line_a_setting() -> None:
         {"innodb_buffer_pool_size": 3 << 30, "innodb_max_dirty_pages_pct": 87.5, "log_bin": "ON", "init_connect": "a b"}
     )
     assert text.splitlines() == [
-        "[server]",
         "innodb_buffer_pool_size = 3G",
         "innodb_max_dirty_pages_pct = 87.5",
         "log-bin = binlog",
         'init_connect = "a b"',
     ]
-    assert statements[0] == "SET GLOBAL innodb_buffer_pool_size = 3221225472;"
-    assert statements[3] == "SET GLOBAL init_connect = 'a b';"
+    assert statements == [
+        "SET GLOBAL innodb_buffer_pool_size = 3221225472;",
+        "SET GLOBAL innodb_max_dirty_pages_pct = 87.5;",
+        "SET GLOBAL init_connect = 'a b';",
+    ]
     assert units.option_lines({"log_bin": "OFF"}) == ["skip-log-bin"]
 
 
