@@ -101,8 +101,7 @@ def apply(
         done = ended(last)
         what = "These fixes are in force already." if done else "An earlier attempt was interrupted."
         raise UsageError(what, found=str(last), todo=f"dyno apply --undo {folder}")
-    attempt = folder / APPLIED / stamp
-    attempt.mkdir(parents=True)
+    attempt = _new_attempt(folder, stamp)
     journal = Journal(attempt)
     journal.add(Entry(event="begin", root=str(machine.root), words=plan.target))
     work = _Work(machine, journal, attempt, on_step)
@@ -128,6 +127,20 @@ def apply(
         journal.add(Entry(event="end"))
     waiting = tuple(dict.fromkeys(work.waiting))
     return Outcome(attempt, tuple(work.done), tuple(work.left_out), waiting, back, unseen, rolled_back=bool(back))
+
+
+def _new_attempt(folder: Path, stamp: str) -> Path:
+    """A folder for the journal, of its own also within one second. Raises `HostError`."""
+    for number in range(1, 100):
+        attempt = folder / APPLIED / (stamp if number == 1 else f"{stamp}-{number:02}")
+        try:
+            attempt.mkdir(parents=True)
+            return attempt
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise HostError(f"No journal can be kept in {folder}.", found=error.strerror or str(error)) from None
+    raise HostError(f"There are too many attempts of {stamp} in {folder}.")
 
 
 class _Work:

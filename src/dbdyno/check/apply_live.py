@@ -53,6 +53,9 @@ class Machine:
         found = self.root / path.lstrip("/")
         if ".." in found.parts:
             raise HostError(f"{path} is no path that fixes may change.")
+        real, root = os.path.realpath(found), os.path.realpath(self.root)
+        if os.path.commonpath([real, root]) != root:
+            raise HostError(f"{path} leads out of {self.root}.", found=real, todo="make the link a relative one")
         return found
 
     def cannot(self, step: Step) -> str:
@@ -62,6 +65,7 @@ class Machine:
             "only files are changed below another root": step.live and not self.live,
             "there is no such file here": step.kind == "write" and not glob.glob(step.path),
             "that process has ended": step.pid > 0 and not _runs(step),
+            "there is no such unit": step.kind == "service" and not _has_unit(step.name),
             "not even root may raise limits here": _needs_to_raise(step) and not may_raise_limits(),
             "there is no /etc/fstab": step.kind == "fstab" and not self.at(step.path).is_file(),
             f"there is no {program} here": bool(program) and shutil.which(program) is None,
@@ -179,6 +183,8 @@ class Machine:
             # Folders that are made for it go with it.
             missing = [str(one.relative_to(self.root)) for one in here.parents if not one.exists()]
             absent.write_text("\n".join(missing))
+            _sync(absent)
+        _sync(copy.parent)
         return {"file": path}
 
     def _give_back(self, path: str, attempt: Path) -> None:
@@ -232,6 +238,7 @@ def replace_text(path: Path, text: str) -> None:
         new.chmod(0o644)
     _sync(new)
     new.replace(real)
+    _sync(real.parent)
 
 
 def _edited(step: Step, text: str) -> str:
@@ -303,6 +310,13 @@ def _run(command: list[str]) -> None:
         raise HostError(f"{shlex.join(command)} failed.", found=(done.stderr or done.stdout).strip()[:500])
 
 
+def _has_unit(name: str) -> bool:
+    if shutil.which("systemctl") is None or not Path(_DAEMONS["systemctl"]).exists():
+        return True  # the better reason comes later
+    return subprocess.run(["systemctl", "cat", name], stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                          timeout=COMMAND_TIMEOUT_S).returncode == 0  # fmt: skip
+
+
 def _ask(*command: str) -> str:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
                           timeout=COMMAND_TIMEOUT_S)  # fmt: skip
@@ -310,5 +324,9 @@ def _ask(*command: str) -> str:
 
 
 def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    """A file or a folder on the disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

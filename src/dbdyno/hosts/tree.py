@@ -19,6 +19,7 @@ ABSENT = "absent"
 FILE_BYTES_MAX = 8 << 20
 """More than that is not read of one file; the memory map of a server with very many mappings is about as long."""
 CHUNK_BYTES = 1 << 16
+LINKS_MAX = 8
 UNREADABLE = ".unreadable"
 """File at the top of a copy: `path<TAB>reason` for each file that was there and could not be copied."""
 
@@ -48,12 +49,27 @@ class Tree:
     def text(self, path: str) -> str:
         """Raises `OSError`. Bytes that are no text are replaced: a name in /proc may hold anything."""
         self._refuse(path)
+        place = self._place(path)
         parts: list[bytes] = []
-        with (self.root / path).open("rb", buffering=0) as file:
+        with place.open("rb", buffering=0) as file:
             # The kernel reserves as much memory as is asked for at once, and refuses much.
             while len(parts) * CHUNK_BYTES < FILE_BYTES_MAX and (part := file.read(CHUNK_BYTES)):
                 parts.append(part)
         return b"".join(parts).decode(errors="replace")
+
+    def _place(self, path: str) -> Path:
+        """Where a path of the machine lies. In a copy a link to `/usr/…` means the copy's, and none leads out of it."""
+        place = self.root / path
+        if self.live:
+            return place
+        for _ in range(LINKS_MAX):
+            if not place.is_symlink() or not os.path.isabs(target := os.readlink(place)):
+                break
+            place = self.root / target.lstrip("/")
+        real, root = os.path.realpath(place), os.path.realpath(self.root)
+        if os.path.commonpath([real, root]) != root:
+            raise PermissionError(13, "a link that leads out of the copy", "/" + path)
+        return place
 
     def _refuse(self, path: str) -> None:
         """A copy of a machine says which files could not be copied: those are not missing."""
@@ -68,7 +84,7 @@ class Tree:
     def names(self, folder: str) -> list[str]:
         """Names in a folder, sorted. Raises `OSError`."""
         self._refuse(folder)
-        return sorted(os.listdir(self.root / folder))
+        return sorted(os.listdir(self._place(folder)))
 
     def has(self, path: str) -> bool:
         """Whether it is there; also when it may not be read."""

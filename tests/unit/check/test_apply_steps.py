@@ -354,3 +354,20 @@ def test_what_a_person_has_to_do_makes_no_steps() -> None:
     assert steps_of(Fix(kind="manual", name="x", needs=Needs.PERSON), facts) == []
     assert steps_of(Fix(kind="statement", name="x", live="VACUUM"), facts) == []
     assert PID
+
+
+def test_a_link_out_of_the_root_is_not_followed(folder: Path, tree: Path) -> None:
+    outside = tree.parent / "precious.conf"
+    outside.write_text("vm.swappiness = 0\n")
+    (tree / "etc/sysctl.conf").unlink()
+    (tree / "etc/sysctl.conf").symlink_to(outside)
+    with pytest.raises(HostError, match="leads out of"):
+        apply(fixes.read_plan(folder), folder, Machine(tree), server=None, recheck=None, stamp="1")
+    assert outside.read_text() == "vm.swappiness = 0\n"
+
+
+def test_attempts_within_one_second_have_folders_of_their_own(folder: Path, tree: Path) -> None:
+    for _ in range(3):
+        apply(fixes.read_plan(folder), folder, Machine(tree), server=None, recheck=None, stamp="1")
+        undo(folder, Machine(tree), server=None)
+    assert sorted(path.name for path in (folder / "applied").iterdir()) == ["1", "1-02", "1-03"]

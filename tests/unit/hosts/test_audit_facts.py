@@ -259,3 +259,15 @@ def test_what_somebody_sent_as_text() -> None:
     assert summary["host.mem.memory_bytes"] == int(23.5 * (1 << 30))
     assert summary["host.block.sda.scheduler"] == "mq-deadline"
     assert summary["host.selinux"] == "disabled"
+
+
+def test_links_of_a_copy_stay_in_the_copy(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("vm.swappiness = 99\n")
+    root = tmp_path / "copy"
+    write({"usr/lib/x.conf": "vm.swappiness = 7\n", "etc/a": ""}, root)
+    (root / "etc/sysctl.d").mkdir()
+    (root / "etc/sysctl.d/10-a.conf").symlink_to("/usr/lib/x.conf")
+    (root / "etc/sysctl.conf").symlink_to("../../secret")
+    unreadable: list[str] = []
+    assert sysctls.boot_values(Tree(root), unreadable)["vm.swappiness"][0] == "7"
+    assert unreadable == ["/etc/sysctl.conf: a link that leads out of the copy"]
