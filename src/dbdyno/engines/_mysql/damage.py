@@ -45,7 +45,7 @@ def execute(target: Target, secret: Secret, *statements: str, ignore: bool = Fal
 def table_damages(target: Target, secret: Secret) -> list[str]:
     """What `CHECK TABLE … EXTENDED` says of every table. Raises `TargetError` when it cannot be asked."""
     connection = connect(target, secret)
-    connection._read_timeout = _CHECK_S
+    vars(connection)["_read_timeout"] = _CHECK_S
     try:
         with connection.cursor() as cursor:
             return list(_checked(cursor))
