@@ -224,6 +224,24 @@ def test_a_deadlock_and_a_lock_that_is_not_had_are_repeated(maria: Server, datab
     assert set(done(target, "check", "tpcb").verdicts.values()) == {"pass"}
 
 
+def test_connections_that_are_cut_are_opened_anew_and_their_transactions_repeated(maria: Server, database: str) -> None:
+    target = maria.target(database=database)
+    done(target, "load", "tpcb")
+    cut: list[Any] = []
+
+    def cut_once(event: dict[str, Any]) -> None:
+        if event["event"] == "interval" and not cut:
+            cut.append(maria.ask("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'w'"))
+            maria.ask("KILL CONNECTION USER w")
+
+    run = done(target, "run", "tpcb", time_s=1.5, interval_s=0.2, on_event=cut_once, threads=3)
+    assert cut == [[(3,)]]
+    assert run.of("summary")[-1]["reconnects"] == 3
+    assert run.errors["lost"] >= 1
+    after = [event for event in run.of("interval")[2:] if event["transactions"]["transaction"]["count"]]
+    assert after, "it went on"
+
+
 def test_what_is_wrong_is_said_once_and_clearly(maria: Server, database: str) -> None:
     def error(target: dict[str, Any]) -> tuple[str, ...]:
         result = drive(target, "load", "oltp_read_only", options=SMALL)

@@ -89,6 +89,19 @@ def test_the_session_is_encrypted_as_the_driver_is(box: Sandbox, pki: Authority,
         connect(target(tls="verify-ca", tls_ca=other), box.secret)
 
 
+def test_nothing_is_loaded_into_a_read_only_database(box: Sandbox) -> None:
+    name = box.target.database
+    ask(box, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    try:
+        refused = drive(over_tcp(box), "load", "oltp_read_only", options={"table_size": "10"})
+    finally:
+        # The setting holds for us as well.
+        ask(box, f"BEGIN READ WRITE; ALTER DATABASE {name} RESET default_transaction_read_only; COMMIT")
+    assert refused.status == 2
+    assert "read-only (default_transaction_read_only is on)" in refused.error["message"]
+    done(over_tcp(box), "load", "oltp_read_only", options={"table_size": "10"})
+
+
 def _encrypt(box: Sandbox, pki: Authority) -> None:
     """Gives the server its certificate, under its own user."""
     data = Path(str(ask(box, "SHOW data_directory")[0][0]))

@@ -391,9 +391,13 @@ impl Wire for Connection {
     }
 
     async fn writes_refused(&mut self) -> Result<Option<String>, Failure> {
-        self.simple("SELECT pg_is_in_recovery()").await?;
-        let standby = self.cell(0, 0) == Some("t");
-        Ok(standby.then(|| "the server is a standby (pg_is_in_recovery() is true)".into()))
+        self.simple("SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only')")
+            .await?;
+        if self.cell(0, 0) == Some("t") {
+            return Ok(Some("the server is a standby (pg_is_in_recovery() is true)".into()));
+        }
+        let read_only = self.cell(0, 1) == Some("on");
+        Ok(read_only.then(|| "the server is read-only (default_transaction_read_only is on)".into()))
     }
 
     fn close(&mut self) {

@@ -44,7 +44,11 @@ fn unreachable(target: &Target, place: &str, error: &io::Error) -> ConnectError 
     )
 }
 
-fn from_server(error: ServerError) -> ConnectError {
+fn from_server(mut error: ServerError) -> ConnectError {
+    // The server's own words for a line `hostssl` that a connection in the clear does not fit.
+    if error.code == "28000" && error.message.contains("no encryption") && error.hint.is_empty() {
+        error.hint = "The server may want an encrypted connection: say so (sslmode=require or stricter).".into();
+    }
     let class = match super::error_class(&error.code) {
         "auth" => "auth",
         _ => "connect",
