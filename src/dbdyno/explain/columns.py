@@ -8,6 +8,7 @@ resets and gaps are still made by `samples/` alone.
 from __future__ import annotations
 
 import io
+import mmap
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -102,11 +103,11 @@ class ColumnStore(SampleStore):
         wanted = self._places.get(probe, array("q")) if places is None else places
         if not wanted:
             return
-        with self._path.open("rb") as file:
+        with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
             for offset in wanted:
-                file.seek(offset)
+                end = whole.find(b"\n", offset)
                 try:
-                    sample = decoder.decode(file.readline())
+                    sample = decoder.decode(whole[offset : end if end >= 0 else len(whole)])
                 except (msgspec.DecodeError, UnicodeDecodeError):
                     self.unreadable += 1
                     continue

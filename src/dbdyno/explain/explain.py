@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from dbdyno.explain.diagnose import Ranked, Unknown, diagnose
+from dbdyno.explain.finding_stalls import STALLS_MAX
 from dbdyno.explain.recorded import RunRecording
 from dbdyno.explain.registry import diagnoses
 from dbdyno.model.finding import Severity
@@ -118,6 +119,8 @@ def _notes(recording: RunRecording) -> list[str]:
         notes.append("No throughput was recorded: stalls cannot be found, only what shows without them.")
     elif not recording.from_driver:
         notes.append("There was no load of ours: throughput is what the server says it committed.")
+    if len(recording.stalls) == STALLS_MAX:
+        notes.append(f"Only the {STALLS_MAX} worst stalls are kept and judged.")
     notes += [f"No stall from {one.start_s:.0f} to {one.end_s:.0f} s: {one.says}." for one in recording.lulls[:5]]
     silent = [f"{name} ({why})" for name, why in sorted(recording.store.unknown().items())]
     if silent:

@@ -19,7 +19,7 @@ from dbdyno.stats.phases import PhaseKind, phases
 from dbdyno.stats.stalls import Dip, dips
 
 STALLS_MAX = 200
-"""The worst are judged; a record with more is not about single stalls."""
+"""The worst are kept and judged; a record with more is not about single stalls."""
 _HELD_UP = 0.8
 """A dip is a stall when at least this share of the usual number of busy clients is there …"""
 _BUSY_MIN = 1.0

@@ -82,7 +82,7 @@ class Series:
     unit: str = ""
     seconds: Floats = field(default_factory=lambda: np.empty(0))
     """Time that each value stands for; made from the distances when it is not given."""
-    _outside: dict[tuple[Stall, ...], Series] = field(default_factory=dict, repr=False, compare=False)
+    _outside: list[tuple[tuple[Stall, ...], Series]] = field(default_factory=list, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.seconds.size != self.t_s.size:
@@ -110,14 +110,14 @@ class Series:
 
     def outside(self, stalls: tuple[Stall, ...]) -> Series:
         """The part in none of the stalls: how it usually is. Remembered, for every stall is held against it."""
-        if stalls not in self._outside:
+        # By identity: to compare hundreds of stalls would cost more than the answer.
+        if not self._outside or self._outside[0][0] is not stalls:
             mask = np.ones(self.t_s.size, dtype=np.bool_)
             for stall in stalls:
                 first, end = np.searchsorted(self.t_s, [stall.start_s, stall.end_s + _EDGE_S])
                 mask[first:end] = False
-            self._outside.clear()
-            self._outside[stalls] = self.where(mask)
-        return self._outside[stalls]
+            self._outside[:] = [(stalls, self.where(mask))]
+        return self._outside[0][1]
 
     def mean(self) -> float:
         return float(self._there().mean())
