@@ -34,6 +34,7 @@ def table_rows(text: str) -> Iterator[list[str]]:
     body = [line for line in lines if not _RULE.match(line) and not _ROWS.match(line)]
     if not body:
         return
+    rows: Iterator[list[str]]
     if sum(bool(_BOXED.match(line)) for line in body) > len(body) / 2:
         rows = ([cell.strip() for cell in match[1].split("|")] for line in body if (match := _BOXED.match(line)))
     elif sum("\t" in line for line in body) > len(body) / 2:

@@ -82,7 +82,8 @@ CONFIG_FILES = Question(
 )
 PENDING = counted(
     "server.pending_restart",
-    """SELECT name, 0 AS weight FROM pg_settings AS s WHERE pending_restart""",
+    # What the command line gives stays as it is after a restart, whatever the files say.
+    "SELECT name, 0 AS weight FROM pg_settings WHERE pending_restart AND source <> 'command line'",
     "pending",
 )
 CHECKPOINTS = Question(
