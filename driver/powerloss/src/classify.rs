@@ -42,6 +42,15 @@ impl Class {
         }
     }
 
+    /// How often its turn comes: torn pages and logs are what servers guard against.
+    pub fn turns(self) -> usize {
+        match self {
+            Self::DataPage => 3,
+            Self::Log | Self::Doublewrite => 2,
+            _ => 1,
+        }
+    }
+
     pub fn words(self) -> &'static str {
         match self {
             Self::Log => "log write in flight",

@@ -90,11 +90,12 @@ impl<'a> Planner<'a> {
         Ok(states)
     }
 
-    /// Classes take turns, the kinds that suit a class too.
+    /// Classes take turns, some more often; of the kinds that suit a class any.
     fn by_rank(&mut self, turn: u64) -> io::Result<Option<State>> {
         let present: Vec<_> = Class::ALL
             .into_iter()
             .filter(|class| self.classes.contains_key(class))
+            .flat_map(|class| std::iter::repeat_n(class, class.turns()))
             .collect();
         if present.is_empty() {
             return Ok(None);
@@ -108,7 +109,7 @@ impl<'a> Planner<'a> {
         if suited.is_empty() {
             return Ok(None);
         }
-        let kind = suited[(turn / present.len() as u64 % suited.len() as u64) as usize];
+        let kind = suited[self.random.below(suited.len() as u64) as usize];
         let many = self.classes[&class].len() as u64;
         let chosen = self.random.below(many) as usize;
         let seed = self.random.number() >> (64 - SEED_BITS);
