@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import sys
+from pathlib import Path
 
 import click
 
@@ -14,7 +16,7 @@ from dbdyno.model.errors import EXIT_ERROR, EXIT_INTERRUPTED, DynoError
 
 
 class Verbs(click.Group):
-    """Loads a verb's file only when it is asked for, so that `dyno --help` stays quick."""
+    """Loads a verb's file only when it is asked for: the list of verbs is read from their files, not imported."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         names = (module.name for module in pkgutil.iter_modules(dbdyno.cli.__path__))
@@ -29,8 +31,24 @@ class Verbs(click.Group):
                 return command
         return None
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, _short_help(name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
 
 _NOT_VERBS = {"main", "common"}
+_SHORT_HELP = re.compile(r'short_help="([^"]+)"')
+
+
+def _short_help(verb: str) -> str:
+    """The first `short_help` in a verb's file, which is the verb's own."""
+    folder = Path(dbdyno.cli.__path__[0])
+    for name in (verb, verb + "_"):
+        if (file := folder / f"{name}.py").is_file():
+            found = _SHORT_HELP.search(file.read_text(encoding="utf-8"))
+            return found[1] if found else ""
+    return ""
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

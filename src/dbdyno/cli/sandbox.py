@@ -28,7 +28,7 @@ _timeout = click.option(
 )
 
 
-@click.group("sandbox")
+@click.group("sandbox", short_help="Private servers: create, start, stop, list, remove.")
 def command() -> None:
     """Private servers: create, start, stop, list, remove.
 

@@ -32,7 +32,7 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
     return tuple(word.strip() for word in value.split(",") if word.strip())
 
 
-@click.command(name="tune")
+@click.command(name="tune", short_help="Find a faster configuration within a durability contract.")
 @click.argument("target", required=False)
 @click.argument("workload", required=False)
 @click.option("--scale", type=int, default=1, show_default=True, help="Size of the dataset.")
