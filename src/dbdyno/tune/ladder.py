@@ -4,8 +4,8 @@ For each rung the configuration as it stands and the same with the change are ru
 that a drift of the machine strikes both alike. Later rungs stand on what was kept. At the end all that was kept is
 measured against the base in pairs of its own: ratios of single rungs multiply only where they do not work together.
 
-This is how performance engineers tune by hand: "How To Tune MariaDB Write Performance" (2024) and "Tuning for heavy
-writing workloads" (2009) both go one change at a time and keep what helps.
+This is how performance engineers tune by hand; the two write-tuning articles that `examples/` reproduces both go one
+change at a time and keep what helps.
 """
 
 from __future__ import annotations

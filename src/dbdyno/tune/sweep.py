@@ -1,8 +1,7 @@
 """A sweep: the grid of some settings' values, each point measured in every round, the rounds to and fro.
 
 Ratios are taken within a round, so that what the machine does between rounds drops out. Crossover points name where
-along one axis the better of two values of another axis changes, as "Small innodb_page_size as a performance boost for
-SSD" (2016) reads its table of page size by cache size.
+along one axis the better of two values of another axis changes, as one reads a table of page size by cache size.
 """
 
 from __future__ import annotations
