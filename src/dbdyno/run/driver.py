@@ -97,8 +97,7 @@ def plan_text(plan: dict[str, Any], target: Target, secret: Secret) -> bytes:
         "user": target.user,
         "password": secret.reveal(),
         "database": target.database,
-        "tls": target.tls or "disable",
-        "tls_ca": target.tls_ca,
+        **({"tls": target.tls, "tls_ca": target.tls_ca} if target.tls else {}),
     }
     return to_json({"protocol": PROTOCOL, "target": where, **plan})
 
