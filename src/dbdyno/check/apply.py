@@ -113,6 +113,8 @@ def apply(
             work.waiting += [f"{name}: {Needs.RESTART}" for name in still]
             work.later |= set(still)
             work.done += [f"{name} = {value}" for name, value in plan.settings.items()]
+        if server is None:
+            work.later |= set(plan.settings)
         back, unseen = _verify(plan, recheck, work) if recheck is not None else ((), ())
     except BaseException as error:
         on_step("taking everything back")

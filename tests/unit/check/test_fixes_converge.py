@@ -211,7 +211,7 @@ def no_waiting_for_disks() -> Iterator[None]:
 
 
 @settings(
-    max_examples=30,
+    max_examples=15,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
