@@ -56,7 +56,7 @@ def generate(engine: Engine, facts: Facts, changes: Mapping[str, object]) -> Gen
         raise UsageError(
             "A configuration cannot be made without knowing the machine and the version.",
             found=str(missing),
-            todo="give --host, or --memory and --cores (and --for-version without a server)",
+            todo="give --host, or --memory and --cores",
         ) from None
     advice = next(iter(engine.advice(machine, version)), None)
     if advice is None:

@@ -228,7 +228,8 @@ def _differences(sides: list[list[RunRecord]]) -> list[Difference]:
 
 def compare_text(view: CompareView) -> str:
     """Doubts first, then the answer."""
-    from dbdyno.report.text import notes_text, safe
+    from dbdyno.report.safe import safe
+    from dbdyno.report.text import notes_text
 
     one = view.comparison
     lines = notes_text(view.doubts)

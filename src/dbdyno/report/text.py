@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from dbdyno.report import figures
 from dbdyno.report.pictures import interval_words
-from dbdyno.report.safe import safe as safe
+from dbdyno.report.safe import safe
 from dbdyno.report.shapes import Arm, Note, Row, RunView, StudyView, Table
 
 UNTOUCHED = ("default", "internal", "override", "")
