@@ -95,7 +95,10 @@ def stall_words(stall: Stall) -> str:
 def headline(explanation: Explanation) -> str:
     """The record in one sentence."""
     if not explanation.throughput_from and not explanation.stalls:
-        return f"{explanation.name}: {len(explanation.findings)} findings in {seconds_text(explanation.duration_s)}."
+        count = len(explanation.findings)
+        found = f"{count} cause{'s' if count > 1 else ''} at work" if count else "no known cause at work"
+        over = f" in {seconds_text(explanation.duration_s)}" if explanation.duration_s > 0 else ""
+        return f"{explanation.name}: {found}{over}, as far as it shows."
     if not explanation.stalls:
         return f"{explanation.name}: no stall in {seconds_text(explanation.duration_s)}."
     held_s = sum(stall.seconds for stall in explanation.stalls)

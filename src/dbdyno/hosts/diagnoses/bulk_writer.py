@@ -31,6 +31,7 @@ _FOREIGN = 0.3
 """Share of what reached the disk that was neither the server's nor the driver's."""
 _FACTOR = 2.0
 """Times the usual of that."""
+_NAMED = 3
 _PRESSURE = 1.2
 """Times the usual share of the time in which some task waited for input or output."""
 _OTHER_DISK = 1.5
@@ -69,7 +70,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
                 kind="service",
                 name="IOWriteBandwidthMax",
                 value=f"/dev/{device} {max(1, int(per_s / 10) >> 20)}M",
-                live=f"ionice -c 3 -p $(pgrep -d, -x {program})",
+                live=f"ionice -c 3 -p $(pgrep -d, -x {program.partition(' or ')[0]})",
                 needs=Needs.PERSON,
             ),
         ),
@@ -77,7 +78,11 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         verify="writers.write_bytes of that program stays small while the server is busy.",
         confidence=0.5 if not fits else 0.8 if own <= per_s else 0.7,
         ruled_out=(f"the server's own writes: {bytes_text(own)}/s",),
-        series=(f"writers.write_bytes/{program}", f"disk.write_bytes/{device}", "process.write_bytes"),
+        series=(
+            f"writers.write_bytes/{program.partition(' or ')[0]}",
+            f"disk.write_bytes/{device}",
+            "process.write_bytes",
+        ),
     )
 
 
@@ -95,8 +100,8 @@ def _own(recording: Recording, who: str) -> Series:
 
 
 def _writer(recording: Recording, stall: Stall, seen: float) -> tuple[str, float, bool]:
-    """The program that wrote most around the stall (it is asked for every few seconds), its bytes per second, and
-    whether they fit what the disk took: the largest of those that fit, else the largest of all."""
+    """The programs that wrote most around the stall (they are asked for every few seconds), the bytes per second of the
+    largest, and whether these fit what the disk took: those that fit, else the largest of all."""
     found: list[tuple[bool, float, str]] = []
     for program in recording.keys("writers"):
         try:
@@ -111,8 +116,10 @@ def _writer(recording: Recording, stall: Stall, seen: float) -> tuple[str, float
     if not found:
         recording.series("writers", "write_bytes").during(stall, slack_s=2.0).max()
         return "", 0.0, False
-    fits, per_s, program = max(found)
-    return program, per_s, fits
+    found.sort(reverse=True)
+    fits, per_s, _ = found[0]
+    # Which disk a program writes to is not known: all that fit are named.
+    return " or ".join(name for one, _, name in found[:_NAMED] if one == fits), per_s, fits
 
 
 def _example(*, bulk: bool) -> Example:
