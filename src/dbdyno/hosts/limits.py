@@ -21,8 +21,9 @@ def read_facts(root: Path, *, pids: Sequence[int], device: str | None) -> list[F
     path = f"/proc/{owner}/cgroup"
     try:
         groups = parse_groups((root / "proc" / owner / "cgroup").read_text())
-    except OSError as error:
-        return [Fact(name="host.cgroup_limits", source=path, unknown=error.strerror or str(error))]
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or f"cannot be parsed: {error}"
+        return [Fact(name="host.cgroup_limits", source=path, unknown=why)]
     number = device_number(root, device) if device else None
     facts = []
     for name, unit, reader in (

@@ -28,7 +28,7 @@ def read_facts(root: Path, *, folder: Path | None, device: str | None) -> list[F
     unknown = "the folder of the server's data is not known"
     if folder is not None:
         try:
-            mount = mount_of(parse_mounts((root / "proc/self/mountinfo").read_text()), folder)
+            mount = mount_of(parse_mounts((root / "proc/self/mountinfo").read_text(errors="replace")), folder)
             unknown = "" if mount else f"no mount holds {folder}"
         except OSError as error:
             unknown = error.strerror or str(error)

@@ -271,3 +271,18 @@ def test_links_of_a_copy_stay_in_the_copy(tmp_path: Path) -> None:
     unreadable: list[str] = []
     assert sysctls.boot_values(Tree(root), unreadable)["vm.swappiness"][0] == "7"
     assert unreadable == ["/etc/sysctl.conf: a link that leads out of the copy"]
+
+
+@pytest.mark.parametrize("garbage", [b"", b"\xff\xfe\x00 [ = : | \n\n -1 x"], ids=["empty", "noise"])
+def test_garbage_in_every_file_breaks_nothing(garbage: bytes, tmp_path: Path) -> None:
+    """In all files at once, and in a dozen of them alone: no error, and no rule that fails by itself."""
+    write(KINDS["metal-numa"](), tmp_path)
+    files = [path for path in readable_files(tmp_path) if "lib" not in path.parts]
+    texts = {path: path.read_bytes() for path in files}
+    for some in [files, *([path] for path in files[:: len(files) // 12])]:
+        for path in some:
+            path.write_bytes(garbage)
+        findings, _ = judge_all(host_rules(), Facts(facts_of(tmp_path)))
+        assert [one.says for one in findings if "rule itself" in one.says] == []
+        for path in some:
+            path.write_bytes(texts[path])

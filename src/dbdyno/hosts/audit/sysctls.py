@@ -6,6 +6,7 @@ meanings and defaults.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -75,6 +76,14 @@ OPTIONAL = frozenset(
 )  # fmt: skip
 """Keys that a kernel may lack, by its version, its build or its modules. Another one that is missing was not seen."""
 
+TEXTS = frozenset(
+    {
+        "fs.file-nr", "kernel.core_pattern", "kernel.shmall", "kernel.shmmax", "net.ipv4.ip_local_port_range",
+        "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
+    }
+)  # fmt: skip
+"""Keys that are not one number."""
+
 _ASSIGNMENT = re.compile(r"^-?\s*([\w.*/-]+)\s*=\s*(.*?)\s*$")
 
 
@@ -85,7 +94,8 @@ def read(tree: Tree, _subject: Subject) -> list[Fact]:
     set_at_boot = boot_values(tree, unreadable)
     for key, default in KEYS.items():
         path = "proc/sys/" + key.replace(".", "/")
-        live = tree.fact(f"host.sysctl.{key}", path, parse_value, absent=ABSENT if key in OPTIONAL else None)
+        absent = ABSENT if key in OPTIONAL else None
+        live = tree.fact(f"host.sysctl.{key}", path, functools.partial(_parse, key), absent=absent)
         facts += [live, _boot_fact(tree, key, default, set_at_boot, unreadable)]
     return facts
 
@@ -101,7 +111,10 @@ def _boot_fact(
         return Fact(name=name, source="/etc/sysctl.d", unknown="; ".join(unreadable))
     if key in set_at_boot:
         value, source = set_at_boot[key]
-        return Fact(name=name, source=source, value=parse_value(value))
+        try:
+            return Fact(name=name, source=source, value=_parse(key, value))
+        except ValueError as error:
+            return Fact(name=name, source=source, unknown=f"cannot be parsed: {error}")
     return Fact(name=name, source="kernel default", value=ABSENT if default is None else default)
 
 
@@ -161,6 +174,14 @@ def parse_line(line: str) -> tuple[str, str] | None:
         return None
     found = _ASSIGNMENT.match(text)
     return (found[1].replace("/", "."), found[2]) if found else None
+
+
+def _parse(key: str, text: str) -> Scalar:
+    """A value of that key; all but a few are whole numbers. Raises `ValueError`."""
+    value = parse_value(text)
+    if key not in TEXTS and not isinstance(value, int):
+        raise ValueError(f"no number: {text.strip()[:40]!r}")
+    return value
 
 
 def parse_value(text: str) -> Scalar:

@@ -14,7 +14,7 @@ References: kernel, admin-guide/sysctl/fs.rst (2024); limits: article of 2016.
 from dbdyno.hosts.rules._sources import cite
 from dbdyno.hosts.rules._sysctl import Wanted
 from dbdyno.model.fact import Scalar
-from dbdyno.model.facts import Facts
+from dbdyno.model.facts import Facts, MissingFact
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
 
@@ -23,7 +23,10 @@ _SHARE, _KEY = 0.8, "fs.file-max"
 
 def _used(facts: Facts) -> float:
     """The first of three numbers."""
-    return float(facts.text("host.sysctl.fs.file-nr").split()[0])
+    words = facts.text("host.sysctl.fs.file-nr").split()
+    if not words or not words[0].isdigit():
+        raise MissingFact("host.sysctl.fs.file-nr", f"not three numbers: {words}")
+    return float(words[0])
 
 
 def _target(facts: Facts) -> int:
