@@ -15,13 +15,13 @@ from dbdyno.model.probe import Column, ColumnKind, Probe
 _SHOWN = 24
 _KERNEL = ("kworker/", "kswapd", "jbd2/", "loop")
 """Threads of the kernel write what programs changed before: it was charged to these already."""
-_PROCESSES_MAX = 2000
-"""More are not looked at: each costs a file."""
+_PROCESSES_MAX = 400
+"""The newest are looked at, for each costs two files: a bulk job is seldom older than a service."""
 
 PROBE = Probe(
     name="writers",
     title="Other programs that write",
-    cost="one file for each process of the machine, at most 2000",
+    cost="one file for each process of the machine, at most 400",
     every_s=2.0,
     columns=(
         Column(name="program", kind=ColumnKind.KEY, help="its name; processes of one name are summed"),
