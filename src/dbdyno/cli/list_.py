@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dbdyno.cli.common import console, home
+from dbdyno.crash.store import CrashFolder
 from dbdyno.model.errors import RecordError
 from dbdyno.model.record import to_json
 from dbdyno.run.find import Entry, entries
@@ -45,11 +46,26 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
 
 
+def _proof(entry: Entry) -> dict[str, Any]:
+    folder = CrashFolder(entry.path)
+    try:
+        plan, outcome = folder.plan(), folder.outcome()
+    except RecordError as error:
+        return {"status": "not readable", "what": error.what}
+    what = f"power loss, {plan.target.label}, {plan.file_system}"
+    if outcome is None:
+        return {"status": "cut off or running", "what": what}
+    level = f", {outcome.level.name}" if outcome.level is not None else ""
+    return {"status": str(outcome.status), "what": f"{what}: {outcome.verdict}{level}"}
+
+
 def _row(entry: Entry) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": entry.name, "kind": entry.kind, "path": str(entry.path), "started_unix_s": entry.changed_unix_s,
         "status": "", "what": "", "tps": None, "p99_ms": None, "doubts": 0,
     }  # fmt: skip
+    if entry.kind == "proof":
+        return row | _proof(entry)
     if entry.kind != "run":
         return row | {"status": "done" if (entry.path / "outcome.json").exists() else "cut off or running"}
     try:
