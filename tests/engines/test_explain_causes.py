@@ -25,6 +25,7 @@ ACCOUNTS = WorkloadSpec(name="tpcb")
 PROVOKED_HERE = {
     "table-lock-queue", "row-lock-convoy", "replica-wait", "checkpoint-forced-by-log", "slot-holds-log", "old-snapshot",
     "bulk-writer", "archiver-behind", "cleaning-starved", "temporary-files", "server-restarted",
+    "memory-group-limit",
 }  # fmt: skip
 
 
@@ -198,6 +199,26 @@ def test_another_program_that_writes(small_disk: Sandbox, tmp_path: Path) -> Non
     # Somebody else on this machine may write as much at the same time.
     assert "dd" in next(one.finding.says for one in found.findings if one.finding.rule == "bulk-writer")
     keep("bulk-writer", "a hundred dd on the server's volume of 300 operations a second", named)
+
+
+def test_a_control_group_without_room(tmp_path: Path) -> None:
+    need_driver()
+    reads = WorkloadSpec(name="oltp_read_only", options={"tables": "1", "table_size": "600000"})
+    with temporary_home(CLOCK) as home:
+        options = SandboxOptions(memory_bytes=230 << 20)
+        try:
+            small = create(home, engine_named("postgresql"), "tight", options, clock=CLOCK)
+        except DynoError as error:
+            pytest.skip(str(error))
+        if not small.record.options.memory_bytes:
+            pytest.skip("this machine cannot limit memory: " + "; ".join(small.notes))
+        with small.held():
+            small.start()
+            load_dataset(small.target, small.secret, reads, threads=2, seed=1)
+            found = explained(small, tmp_path / "run", Load(reads, 8, threads=4))
+    named = [one.finding.rule for one in found.findings]
+    assert "memory-group-limit" in named
+    keep("memory-group-limit", "a limit of 230 MiB under a cache of 128 MiB and a table of 150", named)
 
 
 def test_a_server_that_is_started_again(box: Sandbox, tmp_path: Path) -> None:
