@@ -32,7 +32,7 @@ from dbdyno.engines.postgresql.diagnoses._waits import (
 )
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
-from dbdyno.model.finding import Finding
+from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.recording import Recording, Stall
 
 _SHARE = 0.5
@@ -58,6 +58,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         says=f"{waiting:.1f} clients waited for rows that others had changed {where}: {rows:.0%} of the busy clients' "
         "time" + (f"; the row was held by {asleep[-1]}." if slept else "."),
         why="A row is changed by one transaction at a time and held until its commit is on disk.",
+        severity=Severity.WARNING if stall or slept else Severity.ADVICE,
         evidence={
             "row_lock_share": round(rows, 2),
             "waiting_clients": round(waiting, 1),
