@@ -157,7 +157,7 @@ def test_the_server_killed_is_an_error_or_a_doubt_never_a_result(box: Sandbox, t
         box.crash()
         box.recover(timeout_s=60)
 
-    outcome = run(box, tmp_path / "run", Phase(name="measure", time_s=6), on_event=at_second(2, crash))
+    outcome = run(box, tmp_path / "run", Phase(name="measure", time_s=15), on_event=at_second(2, crash))
     doubts = {note.doubt for note in outcome.doubts}
     assert Doubt.RECONNECTS in doubts
     assert Doubt.SERVER_RESTARTED in doubts
