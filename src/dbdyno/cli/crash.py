@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home
-from dbdyno.crash import disk as disks
+from dbdyno.crash import modes
 from dbdyno.crash.hooks import choose_controls, controls_of
 from dbdyno.crash.prove import Proof, Watcher, clean_work, replay
 from dbdyno.crash.store import CrashFolder
@@ -54,6 +54,13 @@ DISK_BYTES = "2G"
     "--control-states", type=click.IntRange(1, 10_000), default=None, help="Of each; a third of --states by default."
 )
 @click.option("--fs", type=click.Choice(["ext4", "xfs", "btrfs"]), default="ext4", show_default=True)
+@click.option(
+    "--mode",
+    type=click.Choice(modes.MODES),
+    default=modes.BLOCK,
+    show_default=True,
+    help="block: a recorded disk (root); folder: without root, files volatile until synced, --fs means nothing.",
+)
 @click.option("--size", default=DISK_BYTES, show_default=True, help="Of the recorded disk; it takes space as it fills.")
 @click.option("--threads", type=click.IntRange(1, 1000), default=8, show_default=True, help="Connections that load it.")
 @click.option(
@@ -106,9 +113,11 @@ def command(target: str | None, workload: str, **flags: Any) -> int:  # fmt: ski
         plan = _plan(_sandbox(resolved), workload, flags, clock)
         folder = CrashFolder(home().crashes / plan.name)
     model = _sandbox(resolved)
-    if reason := disks.why_not(plan.file_system):
+    if reason := modes.why_not(plan.mode, plan.file_system):
         raise HostError(
-            "The power-loss proof cannot be run here.", found=reason, todo="see docs/reference/powerloss.md"
+            "The power-loss proof cannot be run here.",
+            found=reason,
+            todo="--mode folder needs neither root nor loop devices" if plan.mode == modes.BLOCK else "",
         )
     with model.held(), _orderly_end():
         clean_work(model, clock)
@@ -150,7 +159,8 @@ def _plan(model: Sandbox, workload: str, flags: dict[str, Any], clock: SystemClo
         known = controls_of(model.engine.name, model.installation.version)
         controls = choose_controls(known, flags["names"])
     stamp = f"{datetime.datetime.fromtimestamp(clock.unix()):%Y%m%d-%H%M%S}"
-    name = flags["name"] or f"{stamp}-{model.engine.name}-{flags['fs']}"
+    where = flags["fs"] if flags["mode"] == modes.BLOCK else modes.FOLDER
+    name = flags["name"] or f"{stamp}-{model.engine.name}-{where}"
     return CrashPlan(
         name=name,
         target=model.target,
@@ -162,7 +172,8 @@ def _plan(model: Sandbox, workload: str, flags: dict[str, Any], clock: SystemClo
         states=flags["states"],
         controls=controls,
         control_states=(flags["control_states"] or max(5, flags["states"] // 3)) if controls else 0,
-        file_system=flags["fs"],
+        file_system=flags["fs"] if flags["mode"] == modes.BLOCK else modes.NO_FILE_SYSTEM,
+        mode=flags["mode"],
         seed=flags["seed"],
         threads=flags["threads"],
         load_s=flags["load_s"],

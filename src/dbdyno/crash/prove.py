@@ -13,9 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from dbdyno.crash import disk as disks
+from dbdyno.crash import modes
 from dbdyno.crash.acks import History, read_history
-from dbdyno.crash.disk import CrashStates
 from dbdyno.crash.examine import Examiner, Moment, unmountable
 from dbdyno.crash.hooks import Integrity, integrity_of
 from dbdyno.crash.powerloss import CrashState
@@ -152,7 +151,7 @@ class Proof:
         left = [state for state in left if state_id(arm, state) not in done]
         if not left:
             return
-        with CrashStates(disk_folder(self.plan, arm.name), self.clock) as states:
+        with modes.crash_states(self.plan, disk_folder(self.plan, arm.name), self.clock) as states:
             for done_now, state in enumerate(left, start=total - len(left) + 1):
                 result = self.state(arm, examiner, states, state, files=done_now % FILES_EVERY == 1)
                 failures = failures + 1 if result.unknown else 0
@@ -162,10 +161,10 @@ class Proof:
 
     def _plan(self, arm: Control, count: int) -> list[CrashState]:
         """The states to try; for a control that only torn pages reveal, those in which a page is torn come first."""
-        where, seed = disk_folder(self.plan, arm.name), self.plan.seed
+        where = disk_folder(self.plan, arm.name)
         if not arm.needs_tearing:
-            return disks.plan_states(where, seed, count)
-        found = disks.plan_states(where, seed, count * TEARING_CHOICE, TEARING)
+            return modes.plan_states(self.plan, where, count)
+        found = modes.plan_states(self.plan, where, count * TEARING_CHOICE, TEARING)
         return sorted(found, key=lambda state: TORN_PAGE not in state.why)[:count]
 
     def _keep(self, result: StateResult, done: int, total: int) -> None:
@@ -184,7 +183,7 @@ class Proof:
         )
 
     def state(
-        self, arm: Control, examiner: Examiner, states: CrashStates, state: CrashState, *, files: bool = True
+        self, arm: Control, examiner: Examiner, states: modes.States, state: CrashState, *, files: bool = True
     ) -> StateResult:
         """Makes one crash state and judges it; `files`: its files, too. What the machine cannot do makes it unknown,
         not bad."""
@@ -250,7 +249,7 @@ def _process_id(arm: Control) -> str:
 def clean_work(model: Sandbox, clock: Clock) -> None:
     """Unmounts and ends whatever a killed proof left on this sandbox, whose lock must be held. Recordings stay."""
     for disk in sorted((model.folder / "crash").glob("*/*/disk")):
-        disks.clean(disk, clock)
+        modes.clean(disk, clock)
 
 
 def replay(plan: CrashPlan, model: Sandbox, folder: CrashFolder, clock: Clock, identity: str) -> StateResult:
@@ -268,5 +267,5 @@ def replay(plan: CrashPlan, model: Sandbox, folder: CrashFolder, clock: Clock, i
             todo="run the proof anew with --keep",
         )
     state = msgspec.convert(known.state, CrashState)
-    with CrashStates(disk_folder(plan, arm.name), clock) as states:
+    with modes.crash_states(plan, disk_folder(plan, arm.name), clock) as states:
         return proof.state(arm, proof.examiner(arm), states, state)

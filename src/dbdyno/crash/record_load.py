@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from dbdyno.crash import modes
 from dbdyno.crash.acks import read_history
 from dbdyno.crash.check import Dataset
-from dbdyno.crash.disk import FileSystem, RecordingDisk
 from dbdyno.crash.hooks import Integrity
 from dbdyno.crash.pressure import Pressure
 from dbdyno.crash.server import DATA, CrashServer
@@ -79,8 +79,7 @@ def record_load(plan: CrashPlan, arm: Control, ground: Ground) -> Recording:
     for made in (where, where / "states"):
         made.mkdir(parents=True, exist_ok=True)
         made.chmod(0o711)
-    file_system: FileSystem = plan.file_system  # type: ignore[assignment]
-    with RecordingDisk(where, plan.disk_bytes, file_system, clock) as disk:
+    with modes.recorder(plan, where, clock) as disk:
         server = CrashServer(ground.model, Path(plan.work) / "server", disk.point, clock, preload=arm.preload)
         try:
             say("making a server")
@@ -92,7 +91,7 @@ def record_load(plan: CrashPlan, arm: Control, ground: Ground) -> Recording:
             say(f"load for {plan.load_s:g} s")
             _run(plan, arm, server, ground, disk.stamp_file)
             ended_s = clock.monotonic()
-            disk.write_hints(integrity.role_of)
+            modes.write_hints(disk, integrity)
             server.crash()
             _copy(server.data, _empty(process_folder(plan, arm.name)) / DATA)
             status = disk.status()

@@ -25,6 +25,8 @@ LOSSLESS = ("ledger",)
 _SCOPE = {
     "block": "a device that honours flush: everything up to a completed flush stays, of what came after it any part may"
     " be there, in any order, writes torn at 512 bytes or 4 KiB; losses by the device itself are not tested",
+    "folder": "a file system that keeps what was synced, file by file, and no more: of everything else any part may be"
+    " there; no real file system and no journal took part",
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from dbdyno.crash import disk as disks
+from dbdyno.crash import modes
 from dbdyno.crash.prove import Proof, Watcher, clean_work
 from dbdyno.crash.store import CrashFolder
 from dbdyno.model.clock import Clock
@@ -61,7 +61,17 @@ class Prover:
     on_start: Callable[[CrashFolder], None] = lambda _folder: None
 
     @property
+    def mode(self) -> str:
+        """The stronger one that this machine can do; `block` when it can do none, for the reason."""
+        weaker = modes.why_not(modes.BLOCK, self._carrier) and not modes.why_not(modes.FOLDER, "")
+        return modes.FOLDER if weaker else modes.BLOCK
+
+    @property
     def file_system(self) -> str:
+        return self._carrier if self.mode == modes.BLOCK else modes.NO_FILE_SYSTEM
+
+    @property
+    def _carrier(self) -> str:
         disk = self.sandbox.record.options.disk
         return "ext4" if disk is Disk.PLAIN else str(disk)
 
@@ -69,7 +79,7 @@ class Prover:
         """What is known after it, for the study's outcome. What cannot be run is unknown, with the reason."""
         if self.states < 1:
             return unknown("not run: --crash-states is 0")
-        if reason := disks.why_not(self.file_system):
+        if reason := modes.why_not(self.mode, self.file_system):
             return unknown(f"not run: {reason}")
         key = self.key(assignment, space)
         if known := self._known(key):
@@ -103,6 +113,7 @@ class Prover:
             "binaries": self.sandbox.installation.bin,
             "made_with": dict(self.sandbox.record.made_with),
             "settings": {name: str(value) for name, value in assignment.items() if name in guarded},
+            "mode": self.mode,
             "file_system": self.file_system,
             "level": self.contract.level.name,
             "recovery_s_max": self.contract.recovery_s_max,
@@ -124,6 +135,7 @@ class Prover:
             recovery_s_max=self.contract.recovery_s_max,
             states=self.states,
             file_system=self.file_system,
+            mode=self.mode,
             seed=self.seed,
             load_s=self.load_s,
             work=str(sandbox.folder / "crash" / folder.name),

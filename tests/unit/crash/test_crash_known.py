@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dbdyno.crash import disk as disks
+from dbdyno.crash import modes
 from dbdyno.model.contract import Contract
 from dbdyno.model.finding import Verdict
 from dbdyno.model.knob import Guard, KnobSpace, Level
@@ -39,6 +39,12 @@ def prover(home: Path, **changes: Any) -> Prover:
     return Prover(sandbox, about["contract"], home, Clock(), states=about["states"])
 
 
+@pytest.fixture
+def possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modes, "why_not", lambda _mode, _file_system: "")
+
+
+@pytest.mark.usefixtures("possible")
 def test_a_proof_holds_for_what_agrees_in_all_that_durability_hangs_on(tmp_path: Path) -> None:
     key = prover(tmp_path).key({"sync": "on", "cache": 1}, SPACE)
     assert prover(tmp_path).key({"cache": 2, "sync": "on"}, SPACE) == key
@@ -53,11 +59,6 @@ def test_a_proof_holds_for_what_agrees_in_all_that_durability_hangs_on(tmp_path:
     ]
     assert key not in others
     assert len(set(others)) == len(others)
-
-
-@pytest.fixture
-def possible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disks, "why_not", lambda _: "")
 
 
 @pytest.mark.usefixtures("possible")
@@ -77,7 +78,21 @@ def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_run_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disks, "why_not", lambda _: "no FUSE here")
+    monkeypatch.setattr(modes, "why_not", lambda _mode, _file_system: "no FUSE here")
     facts = prover(tmp_path).prove("s", {}, SPACE)
     assert (facts["power_loss"], facts["power_loss_says"]) == (Verdict.UNKNOWN, "not run: no FUSE here")
     assert prover(tmp_path, states=0).prove("s", {}, SPACE)["power_loss"] is Verdict.UNKNOWN
+
+
+def test_the_weaker_mode_is_taken_where_the_stronger_cannot_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = prover(tmp_path)
+    monkeypatch.setattr(modes, "why_not", lambda _mode, _file_system: "")
+    strong = (one.mode, one.file_system, one.key({}, SPACE))
+    monkeypatch.setattr(modes, "why_not", lambda mode, _file_system: "no root" if mode == modes.BLOCK else "")
+    weak = (one.mode, one.file_system, one.key({}, SPACE))
+    assert strong[:2] == ("block", "ext4")
+    assert weak[:2] == ("folder", "none")
+    # What passed there has not passed here.
+    assert strong[2] != weak[2]
