@@ -305,3 +305,21 @@ def test_the_row_of_the_probe_leaves_out_what_is_not_there() -> None:
     assert innodb_status_row(TEXTS["mysql-8.0"])["latch_object"] == "lock_sys (1)"
     cut = TEXTS["mysql-8.0"][:200]
     assert set(innodb_status_row(cut)) == {"unread"}
+
+
+@pytest.mark.parametrize("digits", [19, 25, 5000])
+def test_absurd_numbers_are_unread_and_not_an_error(digits: int) -> None:
+    many = "9" * digits
+    text = (
+        f"---\nLOG\n---\nLog sequence number {many}\nLast checkpoint at {many}\n----\nTRANSACTIONS\n----\n"
+        f"History list length {many}\n---TRANSACTION 1, ACTIVE {many} sec\nMySQL thread id {many}\n"
+    )
+    status = parse_status(text)
+    assert status.unread
+    assert status.transactions.history_list_length is None
+    assert to_json(status)
+
+
+def test_a_text_of_nothing_but_line_ends_is_refused_at_once() -> None:
+    with pytest.raises(UsageError, match="not a status text"):
+        parse_status("\\n" * 300_000)

@@ -18,20 +18,25 @@ from dbdyno.model.fact import Scalar
 from dbdyno.model.record import Record
 
 _UNITS = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
-_COUNT = re.compile(r"^(?:Status: )?(?P<name>rocksdb\.[a-z0-9._-]+) COUNT : (?P<value>\d+)$")
+_COUNT = re.compile(r"^(?:Status: )?(?P<name>rocksdb\.[a-z0-9._-]+) COUNT : (?P<value>\d{1,19})$")
 _FAMILY = re.compile(r"^\*\* Compaction Stats \[(?P<name>.*)\] \*\*$")
 _LEVEL = re.compile(
-    r"^\s*(?P<level>L\d+|Sum)\s+(?P<files>\d+)/(?P<busy>\d+)\s+(?P<size>[\d.]+) (?P<unit>[KMGT]?B)\s+(?P<score>[\d.]+)"
+    r"^\s*(?P<level>L\d+|Sum)\s+(?P<files>\d{1,9})/(?P<busy>\d{1,9})\s+"
+    r"(?P<size>\d{1,15}(?:\.\d{1,15})?) (?P<unit>[KMGT]?B)"
+    r"\s+(?P<score>\d{1,15}(?:\.\d{1,15})?)"
     r"\s+(?P<read>[\d.]+)\s+(?P<rn>[\d.]+)\s+(?P<rnp1>[\d.]+)\s+(?P<write>[\d.]+)\s+(?P<new>[\d.]+)\s+(?P<moved>[\d.]+)"
-    r"\s+(?P<amplification>[\d.]+)\b"
+    r"\s+(?P<amplification>\d{1,15}(?:\.\d{1,15})?)\b"
 )
-_STALLED = re.compile(r"^Cumulative stall: (?P<h>\d+):(?P<m>\d+):(?P<s>[\d.]+) H:M:S, (?P<pct>[\d.]+) percent$")
-_UPTIME = re.compile(r"^Uptime\(secs\): (?P<total>[\d.]+) total")
+_STALLED = re.compile(
+    r"^Cumulative stall: (?P<h>\d{1,9}):(?P<m>\d{1,2}):(?P<s>\d{1,15}(?:\.\d{1,15})?)"
+    r" H:M:S, (?P<pct>\d{1,15}(?:\.\d{1,15})?) percent$"
+)
+_UPTIME = re.compile(r"^Uptime\(secs\): (?P<total>\d{1,15}(?:\.\d{1,15})?) total")
 _STALLS = re.compile(r"^(?:Stalls\(count\)|Write Stall \(count\)): (?P<list>.*)$")
-_OLD_COUNT = re.compile(r"(\d+) ([a-z0-9_ ]+)")
-_NEW_COUNT = re.compile(r"([a-z0-9-]+): (\d+)")
+_OLD_COUNT = re.compile(r"(\d{1,18}) ([a-z0-9_ ]+)")
+_NEW_COUNT = re.compile(r"([a-z0-9-]+): (\d{1,18})")
 _MEMORY = re.compile(
-    r"^(?:Status: )?(?P<name>MemTable Total|MemTable Unflushed|Table Readers Total|Cache Total): (?P<value>\d+)$"
+    r"^(?:Status: )?(?P<name>MemTable Total|MemTable Unflushed|Table Readers Total|Cache Total): (?P<value>\d{1,19})$"
 )
 _THREAD = re.compile(r"^operation_type: (?P<type>Compaction|Flush)$")
 _LAST = re.compile(r"^state_type: ?[A-Za-z]*$")

@@ -43,7 +43,7 @@ _POSITIONS = {
     "Log maximum file lsn": "",
     "Log capacity": "",
 }
-_POSITION = re.compile(r"^(?P<name>[A-Z][A-Za-z() ]*?) +(?P<value>\d+(?: +\d+)?)$")
+_POSITION = re.compile(r"^(?P<name>[A-Z][A-Za-z() ]*?) +(?P<value>\d{1,19}(?: +\d{1,10})?)$")
 REDO = (
     pattern("# pending log writes, # pending chkp writes", "pending_writes", "pending_checkpoint_writes"),
     pattern("# pending log flushes, # pending chkp writes", "pending_writes", "pending_checkpoint_writes"),
@@ -120,7 +120,7 @@ CHANGE_BUFFER = (
     pattern("% hash searches/s, % non-hash searches/s", "hash_searches_per_s", "btree_searches_per_s"),
 )
 _HASH = re.compile(
-    r"^Hash table size (?P<cells>\d+)(?:, used cells \d+)?(?:, node heap has (?P<heap>\d+) buffer\(s\))?$"
+    r"^Hash table size (?P<cells>\d{1,18})(?:, used cells \d+)?(?:, node heap has (?P<heap>\d{1,18}) buffer\(s\))?$"
 )
 ROWS = (
     pattern("# queries inside InnoDB, # queries in queue", "queries_inside", "queries_queued"),
@@ -212,7 +212,7 @@ def read_file_io(lines: Sequence[str]) -> tuple[FileIo, list[str]]:
 
 def _pending(text: str) -> int | None:
     """`0`, `0 [0, 0]` (total, then each thread) or `[0, 1]` (each thread); nothing where the version counts none."""
-    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    numbers = [int(number) for number in re.findall(r"\d{1,18}", text)]
     if not numbers:
         return None
     return sum(numbers) if text.strip().startswith("[") else numbers[0]

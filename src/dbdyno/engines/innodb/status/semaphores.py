@@ -30,12 +30,13 @@ _COUNTS = (
     pattern("Spin rounds per wait: % RW-shared, % RW-excl, % RW-sx", *"___"),
 )
 _THREAD = re.compile(
-    r"^-*Thread (?P<thread>\d+) has waited at (?P<file>\S+) line (?P<line>\d+) for (?P<waited>[\d.]+) seconds"
+    r"^-*Thread (?P<thread>\d+) has waited at (?P<file>\S+) line (?P<line>\d{1,9})"
+    r" for (?P<waited>\d{1,12}(?:\.\d{1,9})?) seconds"
 )
 _MADE = (
     r"(?:,? Mutex (?P<name>[A-Z][A-Z0-9_]*))?"
     r"(?:,? '(?P<expression>[^']*)')?"
-    r"(?:,? created (?:in )?(?:file )?(?P<file>[^\s:,]+)(?::| line )(?P<line>\d+))?"
+    r"(?:,? created (?:in )?(?:file )?(?P<file>[^\s:,]+)(?::| line )(?P<line>\d{1,9}))?"
 )
 _MUTEX = re.compile(r"^Mutex at (?:0x)?[0-9a-fA-F]+" + _MADE)
 _LATCH = re.compile(r"^(?P<mode>[A-Za-z]+)-lock(?: \(wait_ex\))? on RW-latch at (?:0x)?[0-9a-fA-F]+" + _MADE)

@@ -33,10 +33,9 @@ _HEADING = re.compile(
     r"^(?P<at>\d{4}-\d\d-\d\d +\d+:\d\d:\d\d|\d{6} +\d+:\d\d:\d\d)(?: +(?:0x)?[0-9a-fA-F]+)? +" + TITLE + r" *$", re.M
 )
 _BEGINNING = re.compile(r"[\s=]*(?:\d[\d:\- ]{0,20}(?:(?:0x)?[0-9a-fA-F]{0,16} *)?)?(?P<word>[A-Z ]*)[\s=]*\Z")
-_WRAPPER = re.compile(
-    r"\A(?:\s*(?:\*+ \d+\. row \*+|\s*Type: *InnoDB|\s*Name: *|\s*Status: *)\n)+"
-    r"|\A\s*(?:Type\tName\tStatus\n)?InnoDB\t\t"
-)
+_WRAPPER = re.compile(r"\*+ \d{1,9}\. row \*+|[ \t]*(?:Type: *InnoDB|Name:|Status:)[ \t]*|Type\tName\tStatus")
+_BATCH = "InnoDB\t\t"
+_BEGINNING_CHARACTERS = 200
 _RULE = re.compile(r"^-{3,}$")
 
 
@@ -65,7 +64,12 @@ def unwrap(text: str) -> str:
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if plain.count("\\n") > 10 * (plain.count("\n") + 1):
         plain = plain.replace("\\n", "\n").replace("\\t", "\t")
-    return _WRAPPER.sub("", plain)
+    lines = plain.split("\n")
+    first = next((index for index, line in enumerate(lines) if line.strip() and not _WRAPPER.fullmatch(line)), 0)
+    if first or lines[0].startswith(_BATCH):
+        lines[first] = lines[first].removeprefix(_BATCH)
+        return "\n".join(lines[first:])
+    return plain
 
 
 def take_apart(text: str) -> Text:
@@ -115,7 +119,7 @@ def _sections(lines: Sequence[str], found: Text) -> None:
 
 
 def _may_begin(plain: str) -> bool:
-    found = _BEGINNING.match(plain)
+    found = _BEGINNING.match(plain) if len(plain) <= _BEGINNING_CHARACTERS else None
     return found is not None and TITLE.startswith(found["word"].strip())
 
 
@@ -144,7 +148,7 @@ Pattern = tuple[re.Pattern[str], tuple[str, ...]]
 def pattern(expression: str, *names: str) -> Pattern:
     """A known line. `#` stands for a whole number, `%` for one with decimals; each names a field, or `_` for none."""
     escaped = re.escape(expression).replace(r"\ ", r" +").replace(r"\?", "?").replace(r"\*", ".*?")
-    whole = escaped.replace(r"\#", r"(-?\d+)").replace("%", r"(-?\d+(?:\.\d+)?|-?nan|inf)")
+    whole = escaped.replace(r"\#", r"(-?\d{1,19})").replace("%", r"(-?\d{1,19}(?:\.\d{1,19})?|-?nan|inf)")
     return re.compile(whole + r"[ ,]*$"), names
 
 
@@ -179,7 +183,7 @@ def number(text: str) -> Value | None:
 
 
 def integer(text: str | None) -> int | None:
-    return int(text) if text and text.lstrip("-").isdigit() else None
+    return int(text) if text and len(text) < 20 and text.lstrip("-").isdecimal() else None
 
 
 def position(text: str) -> int:

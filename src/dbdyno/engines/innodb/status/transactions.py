@@ -22,22 +22,23 @@ QUERY_CHARACTERS = 4000
 _ID = r"(?P<id>\(?0x[0-9a-fA-F]+\)?|[0-9A-Fa-f]+(?: [0-9]+)?)"
 _HEAD = re.compile(r"^(?:---)?TRANSACTION " + _ID + r", (?P<state>.*)$")
 _ACTIVE = re.compile(
-    r"^(?P<state>[A-Z]+(?: \([A-Z a-z]+\))?(?: IN MEMORY)?|not started)(?: (?P<age>\d+(?:\.\d+)?) sec\b)?(?P<doing>.*)$"
+    r"^(?P<state>[A-Z]+(?: \([A-Z a-z]+\))?(?: IN MEMORY)?|not started)"
+    r"(?: (?P<age>\d{1,12}(?:\.\d{1,9})?) sec\b)?(?P<doing>.*)$"
 )
 _NOISE = re.compile(r",? ?(?:process no \d+|OS thread id \d+|thread declared inside InnoDB \d+|recovered trx)")
-_TABLES = re.compile(r"^mysql tables in use (?P<used>\d+), locked (?P<locked>\d+)$")
+_TABLES = re.compile(r"^mysql tables in use (?P<used>\d{1,18}), locked (?P<locked>\d{1,18})$")
 _LOCKS = re.compile(
-    r"^(?P<word>[A-Z ]*?) ?(?P<structs>\d+) lock struct\(s\), heap size \d+"
-    r"(?:, (?P<rows>\d+) row lock\(s\))?(?:, undo log entries (?P<undo>\d+))?(?:, holds .*)?$"
+    r"^(?P<word>[A-Z ]*?) ?(?P<structs>\d{1,18}) lock struct\(s\), heap size \d+"
+    r"(?:, (?P<rows>\d{1,18}) row lock\(s\))?(?:, undo log entries (?P<undo>\d{1,18}))?(?:, holds .*)?$"
 )
-_UNDO = re.compile(r"^, ?(?:holds adaptive hash latch|undo log entries (?P<undo>\d+))")
+_UNDO = re.compile(r"^, ?(?:holds adaptive hash latch|undo log entries (?P<undo>\d{1,18}))")
 _THREAD = re.compile(
-    r"^(?:MySQL|MariaDB) thread id (?P<thread>\d+)(?:, OS thread (?:handle|id) (?:0x)?[0-9a-fA-F]+)?"
+    r"^(?:MySQL|MariaDB) thread id (?P<thread>\d{1,18})(?:, OS thread (?:handle|id) (?:0x)?[0-9a-fA-F]+)?"
     r"(?:, query id (?P<query>\d+)(?P<user>.*))?$"
 )
-_WAITING = re.compile(r"^-* ?TRX HAS BEEN WAITING (?P<time>\d+) (?P<unit>SEC|us) FOR THIS LOCK TO BE GRANTED:?$")
+_WAITING = re.compile(r"^-* ?TRX HAS BEEN WAITING (?P<time>\d{1,18}) (?P<unit>SEC|us) FOR THIS LOCK TO BE GRANTED:?$")
 _RECORD_LOCK = re.compile(
-    r"^RECORD LOCKS space id (?P<space>\d+) page no (?P<page>\d+) n bits \d+ index `?(?P<index>[^`]*?)`? "
+    r"^RECORD LOCKS space id (?P<space>\d{1,18}) page no (?P<page>\d{1,18}) n bits \d+ index `?(?P<index>[^`]*?)`? "
     r"of table (?P<table>`[^`]*`(?:\.`[^`]*`)?)(?: /\*.*?\*/)?"
     r"(?: trx(?: table locks \d+ total table locks \d+ )? ?id (?P<trx>[0-9A-Fa-f]+(?: \d+)?|\(?0x[0-9a-f]+\)?))?"
     r"(?: lock[_ ]mode (?P<mode>.*?))?(?: lock hold time .*)?$"
@@ -57,16 +58,16 @@ _PURGE = re.compile(
     r"^Purge done for trx's n:o < (?P<id>[0-9A-Fa-f]+(?: \d+)?) undo n:o < (?P<undo>[0-9A-Fa-f]+(?: \d+)?)"
     r"(?: state: (?P<state>.*))?$"
 )
-_HISTORY = re.compile(r"^History list length (?P<length>\d+)$")
+_HISTORY = re.compile(r"^History list length (?P<length>\d{1,18})$")
 _HEADER = re.compile(
     r"^(?:LIST OF TRANSACTIONS FOR EACH SESSION:|Total number of lock structs in row lock hash table \d+)$"
 )
 _TRUNCATED = re.compile(r"^\.\.\. ?truncated")
 _TIME = re.compile(r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d{6} +\d+:\d\d:\d\d)")
-_SIDE = re.compile(r"^\*\*\* \((?P<number>\d+)\) TRANSACTION:$")
+_SIDE = re.compile(r"^\*\*\* \((?P<number>\d{1,18})\) TRANSACTION:$")
 _WAITS = re.compile(r"^\*\*\* (?:\(\d+\) )?WAITING FOR THIS LOCK TO BE GRANTED:$")
-_HOLDS = re.compile(r"^\*\*\* (?:\((?P<number>\d+)\) HOLDS THE LOCK\(S\)|CONFLICTING WITH):$")
-_ROLLED = re.compile(r"^\*\*\* WE ROLL BACK TRANSACTION \((?P<number>\d+)\)$")
+_HOLDS = re.compile(r"^\*\*\* (?:\((?P<number>\d{1,18})\) HOLDS THE LOCK\(S\)|CONFLICTING WITH):$")
+_ROLLED = re.compile(r"^\*\*\* WE ROLL BACK TRANSACTION \((?P<number>\d{1,18})\)$")
 _TOO_DEEP = "*** TOO DEEP OR LONG SEARCH"
 
 
@@ -247,7 +248,7 @@ def read_foreign_key_error(lines: Sequence[str]) -> tuple[ForeignKeyError, list[
     table = re.search(r"for table (`[^`]*`(?:\.`[^`]*`)?)", text)
     constraint = re.search(r"CONSTRAINT `([^`]*)`", text)
     thread = re.search(
-        r"^(?:MySQL|MariaDB) thread id (\d+).*\n(?P<query>(?:(?!Foreign key constraint).*\n?)*)", text, re.M
+        r"^(?:MySQL|MariaDB) thread id (\d{1,18}).*\n(?P<query>(?:(?!Foreign key constraint).*\n?)*)", text, re.M
     )
     found = ForeignKeyError(
         at=_at(lines),

@@ -44,9 +44,9 @@ def held_share(recording: Recording, stall: Stall | None) -> float:
 
 
 def severity(recording: Recording, stall: Stall | None, held: float) -> Severity:
-    """A warning where it explains a stall, or where a saved text shows much of it."""
-    saved = not len(recording.throughput)
-    return Severity.WARNING if stall is not None or (saved and held >= HELD_MIN) else Severity.ADVICE
+    """A warning where it explains a stall, or where much of it is seen and nobody knows what throughput did."""
+    blind = not len(recording.throughput) or recording.throughput.max() <= 0
+    return Severity.WARNING if stall is not None or (blind and held >= HELD_MIN) else Severity.ADVICE
 
 
 def others(recording: Recording, reason: str, stall: Stall | None) -> tuple[str, ...]:

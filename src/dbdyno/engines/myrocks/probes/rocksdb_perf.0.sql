@@ -4,6 +4,7 @@
 -- shape: pivot
 -- privilege: PROCESS
 -- cost: cheap
+-- optional: yes
 -- every_s: 5
 -- columns:
 --   write_wal_time: counter - nanoseconds in writing the log
