@@ -96,6 +96,14 @@ class ServerLine:
         self.reconnects += 1
         return ""
 
+    def still_answers(self, probe: Probe) -> bool:
+        """Whether a question that was just answered is answered again."""
+        try:
+            self.ask(probe)
+        except DynoError:
+            return False
+        return True
+
     def drop(self) -> None:
         """Gives the connection up; the next `ready` makes a new one."""
         session, self._session = self._session, None
@@ -223,12 +231,14 @@ class Sampler:
         now = self._now_s()
         due = [question for question in lane.questions if self._due(question, now, aligned=aligned)]
         failed = [question for question in due if not self._ask(lane, question, lost)]
-        if lane.name == "server" and self._line is not None and failed:
-            if len(failed) == len(due) and not lost:
+        if lane.name == "server" and self._line is not None and failed and not lost:
+            answered = next((question for question in due if question not in failed), None)
+            # The connection may have broken between two questions; then none of them is to blame.
+            if answered is None or not self._line.still_answers(answered.probe):
                 self._line.drop()
-            elif not lost:
-                for question in failed:
-                    question.rest_until_s = now + RETRY_S
+                return
+            for question in failed:
+                question.rest_until_s = now + RETRY_S
 
     def _due(self, question: _Question, now: float, *, aligned: bool) -> bool:
         if now < question.rest_until_s:

@@ -84,8 +84,33 @@ def test_a_missing_privilege_is_written_once_and_asked_again_rarely() -> None:
         rig.tick()
     assert rig.reasons("secret") == ["lacks watcher"]
     assert rig.server.asked.count("secret") == 2
-    assert rig.server.asked.count("good") == 100
+    # Twice more, to see whether the connection or only the question failed.
+    assert rig.server.asked.count("good") == 102
     assert rig.reasons("good") == [""] * 100
+
+
+def test_a_server_lost_between_two_questions_is_found_again() -> None:
+    """Else the questions after the break would rest like those without a privilege."""
+    second = Probe(name="second", title="t", columns=COLUMNS)
+    rig = Rig(GOOD, second)
+    rig.tick()
+    broken: list[str] = []
+
+    def ask(probe: Probe, before: Callable[[Probe], Any] = rig.server.ask) -> Any:
+        answer = before(probe)
+        if probe.name == "good" and not broken:
+            rig.server.up = False
+            broken.append("now")
+        return answer
+
+    rig.server.ask = ask  # type: ignore[method-assign]
+    rig.tick()
+    assert rig.reasons("second")[-1] == "the connection was lost"
+    rig.server.up = True
+    rig.tick()
+    rig.tick(2.0)
+    assert rig.reasons("good")[-1] == rig.reasons("second")[-1] == ""
+    assert rig.server.connections == 2
 
 
 def test_a_lost_server_is_found_again() -> None:
