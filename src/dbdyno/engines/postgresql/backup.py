@@ -1,0 +1,200 @@
+"""How PostgreSQL is backed up, archived, restored to a time, followed and promoted.
+
+Sources: PostgreSQL 18 documentation, 25.3 Continuous Archiving and Point-in-Time Recovery; 26.2 Log-Shipping Standby
+Servers; 19.5.5 Recovery Target.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import psycopg
+
+from dbdyno.model.clock import Clock
+from dbdyno.model.drill import MARKERS, Kept, Lag, Moment, Place, Restored, Start
+from dbdyno.model.errors import SandboxError, TargetError
+from dbdyno.model.knob import Assignment
+
+Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
+
+_TIMEOUT_MS = 60_000
+_POLL_S = 0.05
+_APART: Assignment = {"archive_mode": "off", "synchronous_standby_names": "", "primary_conninfo": ""}
+"""A server that was made from another one must not write into that one's archive nor wait for its replicas."""
+_FOLLOWERS = """
+SELECT state, sync_state, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8,
+       extract(epoch FROM replay_lag)::float8 * 1000 FROM pg_stat_replication
+WHERE application_name = 'replica'
+"""
+
+
+class Backup:
+    """See `dbdyno.model.drill.Backup`. A recovery stops at a time: a commit carries the time, to the microsecond, that
+    it took before its record was written, so all that was acknowledged before a moment has an earlier one, and what
+    begins later has a later one."""
+
+    tool = "pg_basebackup"
+
+    def lacks(self, programs: Path, scheme: str) -> str:
+        return "" if (programs / self.tool).exists() else f"{self.tool} is not in {programs}"
+
+    def settings(self, archive: Path, *, broken: bool) -> Assignment:
+        # Under another name first: a file that is there is whole.
+        where = shlex.quote(str(archive))
+        command = f'cp "%p" {where}/%f.part && mv {where}/%f.part {where}/%f'
+        return {"archive_mode": "on", "wal_level": "replica", "archive_command": "false" if broken else command}
+
+    def back_up(self, server: Place, into: Path) -> None:
+        command = [str(server.programs / self.tool), "--pgdata", str(into), "--checkpoint", "fast", "--wal-method"]
+        server.run([*command, "stream", "--no-password", "--host", server.target.host, "--port",
+                    str(server.target.port), "--username", server.target.user])  # fmt: skip
+
+    def mark(self, server: Place, word: str) -> None:
+        with _Asking(server) as connection:
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {MARKERS} (word text)")
+            connection.execute(f"INSERT INTO {MARKERS} VALUES (%s)", (word,))
+
+    def note(self, server: Place) -> Moment:
+        with _Asking(server) as connection:
+            now = str(_one(connection, "SELECT clock_timestamp()::text")[0])
+        return Moment(to=now, says=f"{now}, by the commit times in the log (1 µs)")
+
+    def ship(self, server: Place, archive: Path, clock: Clock, timeout_s: float) -> str:
+        with _Asking(server) as connection:
+            if _one(connection, "SHOW archive_mode") == ("off",):
+                return "archive_mode is off: no log is archived"
+            segment = str(_one(connection, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())")[0])
+            connection.execute("SELECT pg_switch_wal()")
+            deadline = clock.monotonic() + timeout_s
+            while not (archive / segment).exists():
+                if clock.monotonic() > deadline:
+                    return _archiver_says(connection, segment, timeout_s)
+                clock.sleep(_POLL_S)
+        return ""
+
+    def restore(self, server: Place, kept: Kept, start: Start, clock: Clock) -> Restored:
+        began = clock.monotonic()
+        server.run(["cp", "-a", str(kept.backup), str(server.data)])
+        _signal(server, "recovery.signal")
+        restore_s = clock.monotonic() - began
+        settings: Assignment = {
+            **_APART,
+            "restore_command": f'cp {shlex.quote(str(kept.archive))}/%f "%p"',
+            "recovery_target_time": kept.moment.to,
+            "recovery_target_action": "promote",
+            # It answers when the recovery has ended, and not on the way.
+            "hot_standby": "off",
+        }
+        return Restored(restore_s=restore_s, replay_s=start(settings))
+
+
+class Replication:
+    """See `dbdyno.model.drill.Replication`: streaming, with or without `synchronous_standby_names`."""
+
+    def settings(self, *, synchronous: bool) -> Assignment:
+        return {"wal_level": "replica", "synchronous_standby_names": "replica" if synchronous else ""}
+
+    def follow(self, primary: Place, replica: Place, backup: Path, start: Start, *, synchronous: bool) -> None:
+        replica.run(["cp", "-a", str(backup), str(replica.data)])
+        _signal(replica, "standby.signal")
+        target = primary.target
+        conninfo = f"host={target.host} port={target.port} user={target.user} application_name=replica"
+        start({**_APART, "primary_conninfo": conninfo, "hot_standby": "on"})
+
+    def waiting_for(self, primary: Place, replica: Place, *, synchronous: bool) -> str:
+        with _Asking(primary) as connection:
+            found = connection.execute(_FOLLOWERS).fetchone()
+            if found is None:
+                return "the primary has no replica"
+            if found[0] != "streaming":
+                return f"the replica's state is {found[0]}"
+            if synchronous and found[1] not in ("sync", "quorum"):
+                return f"the primary does not wait for the replica (sync_state is {found[1]})"
+        return ""
+
+    def lag(self, primary: Place, replica: Place) -> Lag | None:
+        with _Asking(primary) as connection:
+            found = connection.execute(_FOLLOWERS).fetchone()
+        if found is None or found[2] is None:
+            return None
+        return Lag(amount=float(found[2]), unit="bytes", ms=None if found[3] is None else float(found[3]))
+
+    def cut_off(self, replica: Place) -> None:
+        with _Asking(replica) as connection:
+            connection.execute("ALTER SYSTEM SET primary_conninfo = ''")
+            connection.execute("SELECT pg_reload_conf()")
+            for _ in range(_TIMEOUT_MS // 50):
+                if connection.execute("SELECT 1 FROM pg_stat_wal_receiver").fetchone() is None:
+                    return
+                connection.execute("SELECT pg_sleep(0.05)")
+        raise SandboxError("The replica does not stop receiving.")
+
+    def promote(self, replica: Place, clock: Clock, timeout_s: float) -> None:
+        with _Asking(replica) as connection:
+            done = connection.execute("SELECT pg_promote(true, %s::integer)", (max(1, int(timeout_s)),)).fetchone()
+            if done != (True,):
+                raise SandboxError("The replica was not promoted.", found=f"not within {timeout_s:g} s")
+
+
+class _Asking:
+    """A connection for a block; what goes wrong in it becomes a `TargetError`."""
+
+    def __init__(self, server: Place) -> None:
+        self._server = server
+
+    def __enter__(self) -> Connection:
+        target = self._server.target
+        try:
+            self._connection = psycopg.connect(
+                host=target.host,
+                port=target.port,
+                user=target.user,
+                password=self._server.secret.reveal(),
+                dbname=target.database,
+                connect_timeout=10,
+                autocommit=True,
+                application_name="dyno",
+                options=f"-c statement_timeout={_TIMEOUT_MS}",
+            )
+        except psycopg.Error as error:
+            raise _refused(error) from None
+        return self._connection
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._connection.close()
+        if isinstance(error, psycopg.Error):
+            raise _refused(error) from None
+
+
+def _refused(error: psycopg.Error) -> TargetError:
+    return TargetError("A server of the drill could not be asked.", found=" ".join(str(error).split()))
+
+
+def _one(connection: Connection, query: str) -> tuple[Any, ...]:
+    row = connection.execute(query).fetchone()
+    assert row is not None, query
+    return row
+
+
+def _archiver_says(connection: Connection, segment: str, timeout_s: float) -> str:
+    """Why a finished log file is not in the archive, as far as the server knows."""
+    failed, name, last = _one(
+        connection, "SELECT failed_count, last_failed_wal, last_archived_wal FROM pg_stat_archiver"
+    )
+    says = f"log file {segment} is not in the archive after {timeout_s:g} s"
+    if failed:
+        return f"{says}: archive_command failed {failed} times, last with {name}"
+    return f"{says}, though archive_command never failed (it says that it archived {last or 'nothing'})"
+
+
+def _signal(server: Place, name: str) -> None:
+    """An empty file that tells the server what it is, owned as its folder is."""
+    file = server.data / name
+    file.touch(mode=0o600)
+    if os.geteuid() == 0:
+        owner = server.data.stat()
+        shutil.chown(file, owner.st_uid, owner.st_gid)
