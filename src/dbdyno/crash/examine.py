@@ -11,13 +11,15 @@ from dbdyno.crash.hooks import Integrity, file_damage
 from dbdyno.crash.rows import read_rows
 from dbdyno.crash.server import CrashServer
 from dbdyno.crash.verdict import LOSSLESS
-from dbdyno.model.crash import Control, CrashPlan, Damage, DamageKind, StateResult
+from dbdyno.model.crash import SUBJECT, Control, CrashPlan, Damage, DamageKind, StateResult
 from dbdyno.model.errors import DriverError, SandboxError, TargetError
 from dbdyno.model.finding import Verdict
 from dbdyno.run.driver import check_dataset
 
 START_TIMEOUT_FACTOR = 3.0
 """So many times the contract's recovery time are waited for, so that a breach is measured and not only met."""
+CONTROL_TIMEOUT_S = 60.0
+"""A control that hangs when it starts has shown what it is there to show."""
 DAMAGE_LINES_MAX = 10
 
 
@@ -51,7 +53,7 @@ class Examiner:
         judgement = Judgement(required=0, lost=0, lost_oldest_ms=None, damages=())
         recovery_s, log_tail, unknown = None, "", ""
         try:
-            recovery_s = server.start(arm.settings, timeout_s=self.plan.recovery_s_max * START_TIMEOUT_FACTOR)
+            recovery_s = server.start(arm.settings, timeout_s=self._patience_s())
             judgement, unknown = self._judge(server, moment)
             damages += judgement.damages
             damages += self._engine_damages(server)
@@ -81,6 +83,12 @@ class Examiner:
             log_tail=log_tail,
             unknown=unknown,
         )
+
+    def _patience_s(self) -> float:
+        """How long a start may take."""
+        if self.arm.name != SUBJECT:
+            return min(CONTROL_TIMEOUT_S, self.plan.recovery_s_max)
+        return self.plan.recovery_s_max * START_TIMEOUT_FACTOR
 
     def _judge(self, server: CrashServer, moment: Moment) -> tuple[Judgement, str]:
         """The workload's part, and why it could not be judged (empty: it could)."""

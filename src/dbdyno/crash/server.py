@@ -13,12 +13,14 @@ from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Installation, Recipe
 from dbdyno.model.knob import Assignment, Value
 from dbdyno.model.target import Secret, Target
+from dbdyno.sandbox import process
 from dbdyno.sandbox.copying import remove_tree
 from dbdyno.sandbox.options import SandboxOptions
 from dbdyno.sandbox.records import SandboxRecord
 from dbdyno.sandbox.sandbox import Sandbox
 
 _SOCKET_PATH_MAX = 90
+_BURY_TRIES, _BURY_PAUSE_S = 200, 0.01
 DATA = "data"
 """The server's folder at the root of the file system."""
 
@@ -48,6 +50,7 @@ class CrashServer(Sandbox):
         )
         super().__init__(folder, record, model.engine, clock)
         self._point = point
+        self._pids: list[int] = []
         if preload:
             self._recipe = Preloaded(self._recipe, preload)
 
@@ -72,8 +75,20 @@ class CrashServer(Sandbox):
         if identity:
             os.chown(password, os.getuid(), os.getgid())
 
+    def _launch(self, port: int, join: list[str], *, keep: bool) -> None:
+        super()._launch(port, join, keep=keep)
+        self._pids += [self.state.process.pid] if self.state.process else []
+
     def forget(self) -> None:
-        """Removes the socket's folder, which may lie elsewhere."""
+        """Once it was killed: waits until the last of its threads is gone, which may take a moment longer than the
+        process looks dead, and removes the socket's folder, which may lie elsewhere."""
+        for pid in self._pids:
+            for _ in range(_BURY_TRIES):
+                process.reap(pid)
+                if process.read_stat(pid) is None:
+                    break
+                self._clock.sleep(_BURY_PAUSE_S)
+        self._pids.clear()
         remove_tree(Path(self.record.socket_dir))
 
 
