@@ -17,6 +17,7 @@ from dbdyno.model.probe import Probe
 from dbdyno.model.recording import Event, MissingSeries, Series, Stall
 from dbdyno.run.record import EVENTS, PROBES, SAMPLES, RunRecord, open_run
 from dbdyno.samples.series import Series as Samples
+from dbdyno.samples.series import server_throughput
 from dbdyno.stats.phases import Phase, phases
 
 
@@ -108,10 +109,10 @@ def _throughput(load: DriverLoad, store: ColumnStore) -> Series:
         t_s = np.concatenate([one.t_s for one in load.stretches])
         per_s = np.concatenate([one.per_s for one in load.stretches])
         return Series("throughput", t_s, per_s, "1/s")
-    commits = store.by_role("commits")
-    if commits is None:
+    counted = server_throughput(store)
+    if counted is None:
         return Series("throughput", np.empty(0), np.empty(0), "1/s")
-    return Series("throughput", commits.t_s, commits.values, "1/s")
+    return Series("throughput", counted.t_s, counted.values, "1/s")
 
 
 def _probes(folder: Path) -> list[Probe]:

@@ -213,3 +213,17 @@ def _value(sample: Sample, column: Column, key: Key, names: Sequence[str]) -> fl
         return 0.0 if names and column.kind is ColumnKind.GAUGE else float("nan")
     numbers = [float(value) for value in found if isinstance(value, int | float)]
     return sum(numbers) if len(numbers) == len(found) else float("nan")
+
+
+_COMMITS_OF_STATEMENTS = 0.01
+"""Below this share of the statements, commits that are counted are not how this load commits."""
+
+
+def server_throughput(store: SampleStore) -> Series | None:
+    """What a server does by its own count: commits, or statements where it does not count what commits by itself; None
+    when it counts neither."""
+    commits, statements = store.by_role("commits"), store.by_role("statements")
+    if commits is None or statements is None or not len(statements.values):
+        return commits
+    most = [float(np.nanmax(one.values, initial=0.0)) for one in (commits, statements)]
+    return statements if most[0] < _COMMITS_OF_STATEMENTS * most[1] else commits

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dbdyno.report import figures
-from dbdyno.samples.series import Floats, SampleStore, Series
+from dbdyno.samples.series import Floats, SampleStore, Series, server_throughput
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,10 @@ def _throughput(store: SampleStore, intervals: Sequence[dict[str, Any]]) -> Gaug
         counts = [sum(kind["count"] for kind in one["transactions"].values()) for one in intervals]
         seconds = [max(float(one["seconds"]), 1e-9) for one in intervals]
         return Gauge("throughput", Series(t_s, np.array(counts) / np.array(seconds), "1/s"))
-    series = store.by_role("commits")
-    return Gauge("commits", series) if series is not None and len(series.t_s) else None
+    series = server_throughput(store)
+    if series is None or not len(series.t_s):
+        return None
+    return Gauge("throughput", series)
 
 
 def _response(percentile: str, title: str) -> Build:

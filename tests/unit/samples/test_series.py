@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dbdyno.model.probe import Column, ColumnKind, Probe, Sample
-from dbdyno.samples.series import SampleStore
+from dbdyno.samples.series import SampleStore, server_throughput
 
 LOG = Probe(
     name="log",
@@ -120,3 +120,19 @@ def test_unknown_tells_the_last_reason_only() -> None:
 def test_a_column_with_a_word_in_it_is_no_number() -> None:
     odd = Sample(t_s=0, probe="log", rows=({"bytes": None, "depth": 1},))
     assert np.isnan(SampleStore([LOG], [odd]).series("log", "bytes", rate=False).values).all()
+
+
+@pytest.mark.parametrize(("committed", "expected"), [(50, 50.0), (0, 1000.0)])
+def test_statements_stand_for_commits_where_those_are_not_counted(committed: int, expected: float) -> None:
+    columns = (
+        Column(name="commits", kind=ColumnKind.COUNTER, role="commits"),
+        Column(name="statements", kind=ColumnKind.COUNTER, role="statements"),
+    )
+    probe = Probe(name="server", title="t", columns=columns)
+    samples = [
+        Sample(t_s=float(t), probe="server", rows=({"commits": t * committed, "statements": t * 1000},))
+        for t in range(5)
+    ]
+    found = server_throughput(SampleStore([probe], samples))
+    assert found is not None
+    assert found.mean() == expected

@@ -66,7 +66,7 @@ def test_every_screen_fits_its_terminal(width: int, height: int, end_s: float, s
 
 def test_the_screen_names_what_is_seen_and_what_is_not() -> None:
     text = frame(scene(), Look(end_s=89.0), 80, 24).plain
-    assert "commits" in text
+    assert "throughput" in text
     assert "1 000" in text.replace("\u202f", " ").replace("\xa0", " ")
     assert "checkpoint age" in text
     assert "no privilege" in text
