@@ -6,8 +6,8 @@ statements, so that noise of the machine hits all of them; ratios are formed wit
 minimum and maximum. CPU is user + system time of the tool's process (getrusage of the child). The floor is a bare
 send/receive loop on the same kind of socket.
 
-Needs only Python's standard library. Without --host it makes a private PostgreSQL in a temporary directory and removes
-it afterwards. Tools that are not installed are left out and named.
+Needs only Python's standard library. Without --host it makes a private server (PostgreSQL, or MariaDB with --dialect
+mysql) in a temporary directory and removes it afterwards. Tools that are not installed are left out and named.
 
     cargo build --release --bins --examples && python3 benchmarks/driver.py --rounds 5 --time 5
 """
@@ -26,6 +26,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ class Bench:
     port: int
     user: str
     database: str
+    dialect: str
     driver: str
     floor: str | None
     pgbench: str | None
@@ -90,7 +92,7 @@ class Bench:
                 "protocol": 1,
                 "verb": verb,
                 "target": {
-                    "dialect": "postgresql",
+                    "dialect": self.dialect,
                     "host": self.host,
                     "port": self.port,
                     "user": self.user,
@@ -114,11 +116,7 @@ class Bench:
             [
                 "sysbench",
                 workload,
-                "--db-driver=pgsql",
-                f"--pgsql-host={self.host}",
-                f"--pgsql-port={self.port}",
-                f"--pgsql-user={self.user}",
-                f"--pgsql-db={self.database}",
+                *self.sysbench_words(),
                 f"--tables={self.tables}",
                 f"--table-size={self.table_size}",
                 f"--threads={self.threads}",
@@ -129,6 +127,13 @@ class Bench:
         )
         count = int(found(r"transactions:\s+(\d+)", output))
         return Sample(cpu / count * 1e6, float(found(r"transactions:.*\(([\d.]+) per sec", output)))
+
+    def sysbench_words(self) -> list[str]:
+        if self.dialect == "mysql":
+            where = f"--mysql-socket={self.host}/mysql.sock"
+            return ["--db-driver=mysql", where, f"--mysql-user={self.user}", f"--mysql-db={self.database}"]
+        where = [f"--pgsql-host={self.host}", f"--pgsql-port={self.port}"]
+        return ["--db-driver=pgsql", *where, f"--pgsql-user={self.user}", f"--pgsql-db={self.database}"]
 
     def pgbench_run(self, workload: str) -> Sample:
         assert self.pgbench is not None
@@ -199,6 +204,8 @@ class Bench:
     def tools(self, workload: str) -> dict[str, Callable[[str], Sample]]:
         """The tools that can run a workload, ours last."""
         tools: dict[str, Callable[[str], Sample]] = {}
+        if self.dialect == "mysql":
+            return {"sysbench": self.sysbench, "dyno": self.ours} if shutil.which("sysbench") else {"dyno": self.ours}
         if workload == "oltp_point_select" and self.floor and self.host.startswith("/"):
             tools["floor"] = self.floor_run
         if workload.startswith("oltp") and shutil.which("sysbench"):
@@ -248,6 +255,38 @@ def private_server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def private_mariadb() -> Iterator[str]:
+    """A MariaDB of our own: yields the directory of its socket `mysql.sock`."""
+    server = shutil.which("mariadbd", path="/usr/sbin:" + os.environ.get("PATH", ""))
+    install = shutil.which("mariadb-install-db")
+    if server is None or install is None:
+        sys.exit("no MariaDB found (mariadbd, mariadb-install-db): install one or give --host")
+    folder = tempfile.mkdtemp(prefix="dyno-bench-", dir="/tmp")
+    account = "mysql" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    shutil.chown(folder, account)
+    data, socket = f"{folder}/data", f"{folder}/mysql.sock"
+    words = [f"--datadir={data}", f"--user={account}"]
+    made = [install, "--no-defaults", *words, "--auth-root-authentication-method=normal", "--skip-test-db"]
+    subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
+    settings = ["--skip-networking", "--innodb-buffer-pool-size=512M", "--innodb-log-file-size=1G"]
+    process = subprocess.Popen([server, "--no-defaults", *words, f"--socket={socket}", *settings],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    try:
+        ask = ["mariadb", "--no-defaults", f"--socket={socket}", "-uroot", "-e", "CREATE DATABASE sbtest"]
+        for _ in range(100):
+            if subprocess.run(ask, check=False, capture_output=True).returncode == 0:
+                break
+            time.sleep(0.2)
+        else:
+            sys.exit("the private MariaDB does not answer")
+        yield folder
+    finally:
+        process.kill()
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def has_account(name: str) -> bool:
     try:
         pwd.getpwnam(name)
@@ -279,9 +318,10 @@ def measure(bench: Bench, workload: str, rounds: int) -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--host", help="directory of the socket, or host; without it a private server is made")
+    parser.add_argument("--dialect", choices=("postgresql", "mysql"), default="postgresql")
     parser.add_argument("--port", type=int, default=5432)
-    parser.add_argument("--user", default="postgres")
-    parser.add_argument("--database", default="postgres", help="the datasets are loaded here when they are not there")
+    parser.add_argument("--user", help="default: postgres, or root")
+    parser.add_argument("--database", help="the datasets are loaded here when they are not there; postgres, or sbtest")
     parser.add_argument("--driver", default=str(ROOT / "target/release/dyno-driver"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--time", type=int, default=5, help="seconds of one run")
@@ -291,7 +331,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scale", type=int, default=10, help="branches of tpcb")
     parser.add_argument("--warehouses", type=int, default=2, help="warehouses of tpcc")
     parser.add_argument("workloads", nargs="*", default=[], help=f"some of {', '.join(WORKLOADS)} (default: all)")
-    return parser.parse_args()
+    options = parser.parse_args()
+    mysql = options.dialect == "mysql"
+    options.user = options.user or ("root" if mysql else "postgres")
+    options.database = options.database or ("sbtest" if mysql else "postgres")
+    return options
 
 
 def run(options: argparse.Namespace, host: str, port: int) -> None:
@@ -301,6 +345,7 @@ def run(options: argparse.Namespace, host: str, port: int) -> None:
         port,
         options.user,
         options.database,
+        options.dialect,
         options.driver,
         str(floor) if floor.exists() else None,
         tool("pgbench"),
@@ -311,19 +356,23 @@ def run(options: argparse.Namespace, host: str, port: int) -> None:
         options.scale,
         options.warehouses,
     )
-    names = options.workloads or list(WORKLOADS)
+    names = options.workloads or [one for one in WORKLOADS if options.dialect != "mysql" or one.startswith("oltp")]
     for dataset in {("oltp_read_write" if name.startswith("oltp") else name): None for name in names}:
         bench.child([options.driver], bench.plan("load", dataset))
-    missing = [
-        name
-        for name, there in (
-            ("sysbench", shutil.which("sysbench")),
-            ("pgbench", bench.pgbench),
-            ("go-tpc", shutil.which("go-tpc")),
-            ("floor (cargo build --release --examples)", bench.floor),
-        )
-        if not there
-    ]
+    missing = (
+        []
+        if options.dialect == "mysql"
+        else [
+            name
+            for name, there in (
+                ("sysbench", shutil.which("sysbench")),
+                ("pgbench", bench.pgbench),
+                ("go-tpc", shutil.which("go-tpc")),
+                ("floor (cargo build --release --examples)", bench.floor),
+            )
+            if not there
+        ]
+    )
     if missing:
         print(f"Not here, left out: {', '.join(missing)}.\n")
     print(
@@ -343,7 +392,7 @@ def main() -> None:
     if options.host:
         run(options, options.host, options.port)
     else:
-        with private_server() as folder:
+        with private_mariadb() if options.dialect == "mysql" else private_server() as folder:
             run(options, folder, PORT_PRIVATE)
 
 
