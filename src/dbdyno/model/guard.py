@@ -51,9 +51,7 @@ def breaches_of_all(settings: Mapping[str, str], guards: Iterable[Guard], contra
 def watched(settings: Mapping[str, str], guards: Iterable[Guard]) -> list[tuple[Guard, str]]:
     """The guards that look at this configuration, with the value that each finds."""
     return [
-        (guard, settings[guard.setting])
-        for guard in guards
-        if guard.setting in settings and not _moot(guard, settings)
+        (guard, settings[guard.setting]) for guard in guards if guard.setting in settings and not _moot(guard, settings)
     ]
 
 
