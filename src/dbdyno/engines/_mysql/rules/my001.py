@@ -1,0 +1,45 @@
+"""MY001: The version is at the end of its life
+
+What it checks: the series of the server still gets fixes, and will for another 90 days.
+
+Why it matters: faults that lose data or let strangers in are not mended any more.
+
+Remedy: plan the update to a series with long support (MySQL 8.4; MariaDB 10.11, 11.4, 11.8).
+
+Risk: an update wants a rehearsal with the own statements, and a way back.
+
+References: the table advisories.toml of this folder, with its sources and dates (2025).
+"""
+
+from dbdyno.engines._mysql.rules._setting import by_hand
+from dbdyno.model.facts import Facts
+from dbdyno.model.finding import Finding, Severity
+from dbdyno.model.rule import Rule
+
+
+def check(facts: Facts) -> Finding | None:
+    series, end, now = (
+        facts.text("server.series"),
+        facts.number("server.end_of_life_unix_s"),
+        facts.number("check.unix_s"),
+    )
+    days = (end - now) / 86400
+    if days > 90:
+        return None
+    when = f"ended {-days:.0f} days ago" if days < 0 else f"ends in {days:.0f} days"
+    return Finding(
+        says=f"Support of {series} {when}.",
+        severity=Severity.WARNING if days < 0 else Severity.ADVICE,
+        fixes=(by_hand("version", "update the server to a series with long support"),),
+    )
+
+
+RULE = Rule(
+    id="MY001",
+    title="The version gets fixes",
+    topic="version",
+    check=check,
+    source="MySQL lifetime support policy (read 2025); MariaDB maintenance policy (read 2025)",
+    good={"server.series": "mysql 8.4", "server.end_of_life_unix_s": 2000000000.0, "check.unix_s": 1700000000.0},
+    bad={"server.series": "mysql 5.7", "server.end_of_life_unix_s": 1600000000.0, "check.unix_s": 1700000000.0},
+)

@@ -1,0 +1,1 @@
+"""Rules about InnoDB: one file each."""

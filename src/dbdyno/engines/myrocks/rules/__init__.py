@@ -1,0 +1,1 @@
+"""Rules about MyRocks: one file each."""
