@@ -28,6 +28,7 @@ from typing import Any
 from dbdyno.cli.common import SystemClock
 from dbdyno.model.contract import Contract
 from dbdyno.model.home import Home
+from dbdyno.model.knob import Advice
 from dbdyno.model.plan import WorkloadSpec
 from dbdyno.model.trial import StudyPlan, Trial, TrialKind, TrialStatus
 from dbdyno.sandbox.targets import resolve
@@ -48,8 +49,20 @@ class Cell:
     name: str
     sandbox: str
     workload: WorkloadSpec
+    peers: tuple[Advice, ...] = ()
+    """Configurations that other tools advise for this very cell."""
 
 
+# MySQLTuner 1.9.9 (Debian) on MariaDB 10.11 with these tables loaded: it dies of a division by zero in its section on
+# InnoDB, before its list of variables to adjust. What its lines ask for until then: a buffer pool as large as the data, a
+# redo log of a quarter of it, performance_schema on (no knob: left out). Nothing of it breaks the contract.
+MYSQLTUNER = Advice(
+    name="mysqltuner",
+    title="MySQLTuner 1.9.9",
+    assignment={"innodb_buffer_pool_size": 512 << 20, "innodb_log_file_size": 128 << 20},
+    reasons={},
+    source="MySQLTuner 1.9.9, Debian 12",
+)
 TPCC_SMALL = WorkloadSpec(name="tpcc", scale=4)
 TPCC_LARGE = WorkloadSpec(name="tpcc", scale=12)
 WRITE_ONLY = WorkloadSpec(name="oltp_write_only", options={"tables": "4", "table_size": "400000"})
@@ -62,6 +75,9 @@ CELLS = [
     Cell("tpcc-cached-plain", "sandbox:postgresql?disk=plain", TPCC_SMALL),
     Cell("tpcc-large-plain", "sandbox:postgresql?disk=plain&memory=512M", TPCC_LARGE),
     Cell("write_only-plain", "sandbox:postgresql?disk=plain", WRITE_ONLY),
+    Cell("write_only-mariadb-volume", f"sandbox:mariadb?{VOLUME}", WRITE_ONLY, (MYSQLTUNER,)),
+    Cell("tpcc-mariadb-volume", f"sandbox:mariadb?{VOLUME}", TPCC_SMALL, (MYSQLTUNER,)),
+    Cell("write_only-myrocks-volume", f"sandbox:mariadb?engine=rocksdb&{VOLUME}", WRITE_ONLY),
 ]
 
 
@@ -142,6 +158,7 @@ def study_of(
     record = StudyRecord(store.path, plan, list(known), None) if known else None
     ground = sandbox_ground(sandbox, plan, record, CLOCK)
     study = make_study(ground, plan, store, record, CLOCK)
+    study.advice = [*study.advice, *cell.peers]
     for trial in known:
         store.append(trial)
     study.on_trial = lambda trial, _trials: say(line(trial))
