@@ -54,8 +54,8 @@ class Cell:
 
 
 # MySQLTuner 1.9.9 (Debian) on MariaDB 10.11 with these tables loaded: it dies of a division by zero in its section on
-# InnoDB, before its list of variables to adjust. What its lines ask for until then: a buffer pool as large as the data, a
-# redo log of a quarter of it, performance_schema on (no knob: left out). Nothing of it breaks the contract.
+# InnoDB, before its list of variables to adjust. What its lines ask for until then: a buffer pool as large as the data,
+# a redo log of a quarter of it, performance_schema on (no knob: left out). Nothing of it breaks the contract.
 MYSQLTUNER = Advice(
     name="mysqltuner",
     title="MySQLTuner 1.9.9",
