@@ -1,4 +1,4 @@
-"""docs/reference/host-rules.md is made from the rules:  python tests/unit/hosts/test_rules_page.py  writes it anew."""
+"""docs/reference/host-rules.md is made from the rules:  python tests/unit/hosts/test_host_rules_page.py  writes it anew."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def page() -> str:
 
 
 def test_the_page_is_that_of_the_rules() -> None:
-    assert PAGE.read_text() == page(), "python tests/unit/hosts/test_rules_page.py writes it anew"
+    assert PAGE.read_text() == page(), "python tests/unit/hosts/test_host_rules_page.py writes it anew"
 
 
 def test_every_rule_is_on_it() -> None:
