@@ -86,7 +86,7 @@ def parse(name: str, text: str) -> list[Fact]:
     if _CONF.search(name) or (section and not has_table):
         return list(_conf(name, cleaned))
     if _BANNER.match(cleaned) and not has_table:
-        return list(_version(cleaned.strip().splitlines()[-1], name))
+        return list(_version(cleaned.strip().split("\n")[-1], name))
     return list(_shown(name, cleaned))
 
 
@@ -173,7 +173,7 @@ def _summary(name: str, text: str) -> Iterator[Fact]:
         if key == "version":
             yield from _version(value, name)
         elif key in _SUMMARY_NAMES:
-            yield Fact(name=f"setting.{_SUMMARY_NAMES[key]}", value=_in_base(value.split()[0]), source=name)
+            yield Fact(name=f"setting.{_SUMMARY_NAMES[key]}", value=_in_base(value.partition(" ")[0]), source=name)
     yield Fact(name="server.settings_complete", value=False, source=name)
 
 

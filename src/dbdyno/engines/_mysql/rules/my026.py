@@ -13,6 +13,7 @@ Risk: single large sorts use more passes.
 References: MySQL 8.0 manual, 5.1.8 on sort_buffer_size and join_buffer_size (2023).
 """
 
+from dbdyno.engines._mysql.memory import BUFFER_BYTES_MAX, USUAL
 from dbdyno.engines._mysql.rules._setting import MIB, setting
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding
@@ -20,15 +21,13 @@ from dbdyno.model.rule import Rule
 
 
 def check(facts: Facts) -> Finding | None:
-    usual = {"sort_buffer_size": 262144, "join_buffer_size": 262144, "read_buffer_size": 131072,
-             "read_rnd_buffer_size": 262144}  # fmt: skip
-    large = [name for name, size in [(name, facts.number(f"setting.{name}")) for name in usual] if size > 8 * MIB]
+    sizes = {name: facts.number(f"setting.{name}") for name in USUAL}
+    large = [name for name, size in sizes.items() if size > BUFFER_BYTES_MAX]
     if not large:
         return None
     return Finding(
-        says="; ".join(f"{name} is {facts.number(f'setting.{name}') / MIB:.0f} MiB" for name in large)
-        + " for everybody.",
-        fixes=tuple(setting(facts, name, usual[name]) for name in large),
+        says="; ".join(f"{name} is {sizes[name] / MIB:.0f} MiB" for name in large) + " for everybody.",
+        fixes=tuple(setting(facts, name, USUAL[name]) for name in large),
     )
 
 

@@ -16,6 +16,7 @@ References: "Linux performance tuning tips for MySQL" (Percona, 2013) and "InnoD
 before its version 2.3. So plain fsync is no finding where the file system is zfs; MySQL 8.0 manual, 15.14 (2023).
 """
 
+from dbdyno.engines._mysql.memory import pool_meant_bytes
 from dbdyno.engines._mysql.rules._setting import GIB, setting
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
@@ -35,7 +36,7 @@ def check(facts: Facts) -> Finding | None:
     zfs = facts.has("host.data_filesystem") and facts.text("host.data_filesystem") == "zfs"
     if method.lower() not in ("", "fsync", "null", "fdatasync") or zfs:
         return None
-    pool = facts.number("setting.innodb_buffer_pool_size")
+    pool = pool_meant_bytes(facts)
     if pool < GIB:
         return None
     return Finding(

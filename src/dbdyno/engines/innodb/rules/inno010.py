@@ -16,26 +16,24 @@ References: "Is 80% of RAM how you should tune your innodb_buffer_pool_size?" (P
 to 80 % of the memory that is available. Resolved: no blind share of the memory, but a share of what the load leaves.
 """
 
-from dbdyno.engines._mysql.memory import room_bytes
-from dbdyno.engines._mysql.rules._setting import GIB, MIB, setting
+from dbdyno.engines._mysql.memory import pool_wanted_bytes, rocksdb_leads, room_bytes
+from dbdyno.engines._mysql.rules._setting import GIB, setting
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
 
 
 def check(facts: Facts) -> Finding | None:
-    room, pool = room_bytes(facts), facts.number("setting.innodb_buffer_pool_size")
+    room, pool, wanted = room_bytes(facts), facts.number("setting.innodb_buffer_pool_size"), pool_wanted_bytes(facts)
+    if wanted == pool:
+        return None
     data = facts.number("server.cluster_bytes")
-    step = 128 * MIB if room > 2 * GIB else 8 * MIB
-    wanted = int(max(min(room * 0.75, data * 1.25), 128 * MIB if room > 256 * MIB else room * 0.5) // step) * step
-    says = f"innodb_buffer_pool_size is {pool / GIB:.2f} GiB; the load leaves {room / GIB:.2f} GiB, "
-    says += f"the data has {data / GIB:.2f} GiB."
-    fixes = (setting(facts, "innodb_buffer_pool_size", wanted),)
-    if pool > room:
-        return Finding(says=says, severity=Severity.CRITICAL, fixes=fixes)
-    if pool < min(room * 0.5, data) and wanted > pool:
-        return Finding(says=says, severity=Severity.ADVICE, fixes=fixes)
-    return None
+    return Finding(
+        says=f"innodb_buffer_pool_size is {pool / GIB:.2f} GiB; the load leaves {room / GIB:.2f} GiB, the data has "
+        f"{data / GIB:.2f} GiB.",
+        severity=Severity.CRITICAL if pool > room else Severity.ADVICE,
+        fixes=(setting(facts, "innodb_buffer_pool_size", int(wanted)),),
+    )
 
 
 RULE = Rule(
@@ -47,12 +45,7 @@ RULE = Rule(
         "Is 80% of RAM how you should tune your innodb_buffer_pool_size? (Percona, before 2015); InnoDB "
         "Performance Optimization Basics (Percona, 2023)"
     ),
-    applies=lambda facts: (
-        not (
-            facts.has("setting.default_storage_engine")
-            and facts.text("setting.default_storage_engine").upper() == "ROCKSDB"
-        )
-    ),
+    applies=lambda facts: not rocksdb_leads(facts),
     good={
         "setting.innodb_buffer_pool_size": 8589934592,
         "setting.max_connections": 151,

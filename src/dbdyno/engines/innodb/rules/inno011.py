@@ -14,6 +14,7 @@ References: MySQL 8.0 manual, 5.1.10 (2023); "Tuning for heavy writing workloads
 buffer.
 """
 
+from dbdyno.engines._mysql.memory import rocksdb_leads
 from dbdyno.engines._mysql.rules._setting import by_hand
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Fix
@@ -42,12 +43,7 @@ RULE = Rule(
     topic="memory",
     check=check,
     source="MySQL 8.0 manual, 5.1.10 Server Status Variables (2023)",
-    applies=lambda facts: (
-        not (
-            facts.has("setting.default_storage_engine")
-            and facts.text("setting.default_storage_engine").upper() == "ROCKSDB"
-        )
-    ),
+    applies=lambda facts: not rocksdb_leads(facts),
     good={"server.uptime_s": 86400, "status.innodb_buffer_pool_wait_free": 0, "status.innodb_log_waits": 0},
     bad={"server.uptime_s": 86400, "status.innodb_buffer_pool_wait_free": 1000000, "status.innodb_log_waits": 0},
 )

@@ -12,7 +12,8 @@ References: "InnoDB Performance Optimization Basics" (Percona, 2023): start at 8
 (2023): at least 1 GiB each.
 """
 
-from dbdyno.engines._mysql.rules._setting import GIB, MIB, setting, since
+from dbdyno.engines._mysql.memory import instances_meant
+from dbdyno.engines._mysql.rules._setting import GIB, setting, since
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
@@ -20,8 +21,8 @@ from dbdyno.model.rule import Rule
 
 def check(facts: Facts) -> Finding | None:
     pool, parts = facts.number("setting.innodb_buffer_pool_size"), facts.number("setting.innodb_buffer_pool_instances")
-    wanted = 8 if pool >= 8 * GIB else 1
-    if not (parts == 1 and pool >= 8 * GIB) and not (parts > 1 and pool / parts < 128 * MIB):
+    wanted = int(instances_meant(facts))
+    if parts == wanted:
         return None
     return Finding(
         says=f"{parts:.0f} instances for a pool of {pool / GIB:.2f} GiB.",

@@ -14,6 +14,7 @@ References: "InnoDB Performance Optimization Basics" (Percona, 2023): large enou
 MariaDB Write Performance" (Percona, 2012): 4 GB in all; the recovery time of the contract bounds both.
 """
 
+from dbdyno.engines._mysql.memory import rocksdb_leads
 from dbdyno.engines._mysql.rules._setting import MIB, exists, setting, since
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding
@@ -48,12 +49,7 @@ RULE = Rule(
     source=(
         "InnoDB Performance Optimization Basics (Percona, 2023); How To Tune MariaDB Write Performance (Percona, 2012)"
     ),
-    applies=lambda facts: (
-        not (
-            facts.has("setting.default_storage_engine")
-            and facts.text("setting.default_storage_engine").upper() == "ROCKSDB"
-        )
-    ),
+    applies=lambda facts: not rocksdb_leads(facts),
     good={
         "server.version": 80036,
         "setting.innodb_redo_log_capacity": 4294967296,

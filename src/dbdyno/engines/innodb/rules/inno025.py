@@ -12,6 +12,7 @@ References: "InnoDB Performance Optimization Basics" (Percona, 2023): raise them
 the hardware has room.
 """
 
+from dbdyno.engines._mysql.memory import instances_meant
 from dbdyno.engines._mysql.rules._setting import setting, since
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
@@ -20,7 +21,7 @@ from dbdyno.model.rule import Rule
 
 def check(facts: Facts) -> Finding | None:
     cleaners, parts = facts.number("setting.innodb_page_cleaners"), facts.number("setting.innodb_buffer_pool_instances")
-    wanted = int(min(parts, 4))
+    wanted = int(min(instances_meant(facts) if facts.has("setting.innodb_buffer_pool_size") else parts, 4))
     if cleaners >= wanted:
         return None
     return Finding(

@@ -11,6 +11,7 @@ Risk: a little reading in the background after the start.
 References: "InnoDB Performance Optimization Basics" (Percona, 2023).
 """
 
+from dbdyno.engines._mysql.memory import rocksdb_leads
 from dbdyno.engines._mysql.rules._setting import setting
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
@@ -35,12 +36,7 @@ RULE = Rule(
     topic="memory",
     check=check,
     source="InnoDB Performance Optimization Basics (Percona, 2023)",
-    applies=lambda facts: (
-        not (
-            facts.has("setting.default_storage_engine")
-            and facts.text("setting.default_storage_engine").upper() == "ROCKSDB"
-        )
-    ),
+    applies=lambda facts: not rocksdb_leads(facts),
     good={"setting.innodb_buffer_pool_dump_at_shutdown": "ON", "setting.innodb_buffer_pool_load_at_startup": "ON"},
     bad={"setting.innodb_buffer_pool_dump_at_shutdown": "OFF", "setting.innodb_buffer_pool_load_at_startup": "ON"},
 )
