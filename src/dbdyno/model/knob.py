@@ -95,7 +95,7 @@ class KnobSpace(Record, frozen=True, kw_only=True):
     guards: tuple[Guard, ...]
     needs: dict[str, Assignment] = {}
     """What to set so that a promise of the contract holds where the defaults do not give it, by the promise's name:
-    `pitr`, `replication`, `maintenance`."""
+    `pitr`, `replication`, `maintenance`, or the level (`L3`)."""
     recovery_bytes_per_s: float = 0.0
     """Assumed speed of recovery before it was measured, bytes of log per second; 0: no estimate."""
 

@@ -21,7 +21,7 @@ MEMORY_PART_MAX = 0.8
 
 def needed(space: KnobSpace, contract: Contract) -> Assignment:
     """What has to be set beside any assignment so that the contract's promises hold."""
-    wanted: Assignment = {}
+    wanted: Assignment = dict(space.needs.get(contract.level.name, {}))
     for promise, holds in promises(contract):
         if holds:
             wanted.update(space.needs.get(promise, {}))

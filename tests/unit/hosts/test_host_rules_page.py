@@ -1,4 +1,4 @@
-"""docs/reference/host-rules.md is made from the rules:  python tests/unit/hosts/test_host_rules_page.py  writes it anew."""
+"""docs/reference/host-rules.md is made from the rules; `python tests/unit/hosts/test_host_rules_page.py` writes it."""
 
 from __future__ import annotations
 

@@ -152,9 +152,15 @@ def test_promises_of_the_log_are_asked_for() -> None:
      ("rocksdb_unsafe_for_binlog", "ON"), ("rocksdb_paranoid_checks", "OFF")],
 )  # fmt: skip
 def test_each_unsafe_value_of_the_other_engine_is_a_breach(setting: str, value: str) -> None:
-    safe = {"ON": "OFF", "OFF": "ON", "2": "1", "3": "1"}[value]
+    safe = {"ON": "OFF", "OFF": "ON", "2": "1", "3": "2"}[value]
     assert broken({setting: safe}, engine="myrocks") == set()
     assert broken({setting: value}, engine="myrocks") == {setting}
+
+
+def test_a_log_whose_end_is_torn_must_not_keep_the_server_from_starting() -> None:
+    space = space_of("myrocks", 1101119)
+    assert needed(space, Contract())["rocksdb_wal_recovery_mode"] == 2
+    assert broken({"rocksdb_wal_recovery_mode": "1"}, engine="myrocks") == {"rocksdb_wal_recovery_mode"}
 
 
 def test_options_of_the_column_family_are_written_as_one() -> None:
@@ -171,6 +177,12 @@ def test_options_of_the_column_family_are_written_as_one() -> None:
     ]
     # The family's options are taken only at a start.
     assert statements == ["SET GLOBAL rocksdb_max_background_jobs = 4;"]
+
+
+def test_a_log_whose_end_is_torn_must_not_keep_the_server_from_starting() -> None:
+    space = space_of("myrocks", 1101119)
+    assert needed(space, Contract())["rocksdb_wal_recovery_mode"] == 2
+    assert broken({"rocksdb_wal_recovery_mode": "1"}, engine="myrocks") == {"rocksdb_wal_recovery_mode"}
 
 
 def test_options_of_the_column_family_are_read_back_by_the_same_names() -> None:
