@@ -199,10 +199,12 @@ def lines(result: DrillResult) -> list[str]:
     """The result for people."""
     plan = result.plan
     mode = ", a replica that is waited for" if plan.synchronous else ""
+    # A tool that was not used is not named.
+    tool = f", {result.tool}" if result.checks else ""
     broken = f", broken on purpose: {plan.control}" if plan.control else ""
     found = [
         f"{_MARKS[result.verdict]}  {result.promise}: {result.says}",
-        f"drill {plan.kind} of {result.target} ({result.server}), {result.tool}{mode}{broken}",
+        f"drill {plan.kind} of {result.target} ({result.server}){tool}{mode}{broken}",
         *(f"  {_line(check)}" for check in result.checks),
         *(f"    {damage.says}" for damage in result.damages[:_DAMAGES_SHOWN]),
         *(f"  {what:<24}{words}" for what, words in _figures(result)),

@@ -263,14 +263,13 @@ class _Failover:
         self.ground, self.sheet, self.backup, self.replication = ground, sheet, backup, replication
         self.plan, self.clock = ground.plan, ground.clock
         self._lags: list[Lag] = []
-        self._asked_s = 0.0
+        self._asked_s = float("-inf")
 
     def run(self) -> None:
         ground, sheet, plan = self.ground, self.sheet, self.plan
         primary, replica = self._pair()
         second = ground.place(replica)
         load = Load(primary, ground)
-        self._asked_s = self.clock.monotonic()
         load.go_on(plan.load_s, lambda: self._watch(primary, replica))
         if plan.control == "cut-off":
             self.replication.cut_off(second)

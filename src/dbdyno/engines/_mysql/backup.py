@@ -41,7 +41,8 @@ class Backup:
 
     def lacks(self, programs: Path, scheme: str) -> str:
         missing = [name for name in _TOOLS if _tool(programs, name) is None]
-        if scheme not in ("", "mariadb"):
+        # A scheme may name a storage engine behind the product.
+        if scheme.partition("+")[0] not in ("", "mariadb"):
             return f"dyno knows no tool that copies a running server of this kind ({scheme})"
         return f"{' and '.join(missing)} of the server's version must stand beside {programs}" if missing else ""
 
