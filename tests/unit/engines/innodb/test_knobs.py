@@ -179,12 +179,6 @@ def test_options_of_the_column_family_are_written_as_one() -> None:
     assert statements == ["SET GLOBAL rocksdb_max_background_jobs = 4;"]
 
 
-def test_a_log_whose_end_is_torn_must_not_keep_the_server_from_starting() -> None:
-    space = space_of("myrocks", 1101119)
-    assert needed(space, Contract())["rocksdb_wal_recovery_mode"] == 2
-    assert broken({"rocksdb_wal_recovery_mode": "1"}, engine="myrocks") == {"rocksdb_wal_recovery_mode"}
-
-
 def test_options_of_the_column_family_are_read_back_by_the_same_names() -> None:
     rows = [("COMPRESSION_TYPE", "kLZ4Compression"), ("LEVEL_COMPACTION_DYNAMIC_LEVEL_BYTES", "ON"),
             ("TABLE_FACTORY::BLOCK_SIZE", "4096"), ("WRITE_BUFFER_SIZE", "67108864")]  # fmt: skip
