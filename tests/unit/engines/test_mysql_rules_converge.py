@@ -99,6 +99,7 @@ SETTINGS: dict[str, st.SearchStrategy[Scalar]] = {
     "pxc_strict_mode": st.sampled_from(["ENFORCING", "DISABLED"]),
     "rocksdb_flush_log_at_trx_commit": st.sampled_from([0, 1, 2]),
     "rocksdb_block_cache_size": st.integers(MIB, TIB),
+    "rocksdb_wal_recovery_mode": st.integers(0, 3),
     "rocksdb_bulk_load": FLAG,
     "rocksdb_commit_in_the_middle": FLAG,
 }

@@ -49,7 +49,8 @@ def _limited(question: Question, version_min: int, version_below: int) -> Questi
 
 _INDEXES = f"""SELECT table_schema AS s, table_name AS t, index_name AS i, MIN(non_unique) AS n,
 GROUP_CONCAT(CONCAT(IFNULL(column_name, CONCAT('expression of ', index_name)), IFNULL(CONCAT('(', sub_part, ')'), ''))
-ORDER BY seq_in_index) AS c FROM information_schema.STATISTICS WHERE table_schema NOT IN {_OWN} AND index_type = 'BTREE'
+ORDER BY seq_in_index) AS c FROM information_schema.STATISTICS WHERE table_schema NOT IN {_OWN}
+AND index_type IN ('BTREE', 'LSMTREE')
 GROUP BY table_schema, table_name, index_name"""
 _REDUNDANT = f"""SELECT DISTINCT CONCAT(a.s, '.', a.t, '.', a.i, ' (', b.i, ' has it)') AS name
 FROM ({_INDEXES}) AS a JOIN ({_INDEXES}) AS b ON a.s = b.s AND a.t = b.t AND a.i <> b.i WHERE a.i <> 'PRIMARY' AND (
