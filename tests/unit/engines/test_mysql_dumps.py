@@ -159,3 +159,18 @@ def test_the_script_asks_what_is_read_back() -> None:
     assert "emit mysql/question_no_primary_key_0.txt" in script
     found = known(("mysql/question_no_primary_key_0.txt", "c0\tc1\n2\tshop.a, shop.b\n"))
     assert found == {"schema.no_primary_key_count": 2, "schema.no_primary_key_examples": "shop.a, shop.b"}
+
+
+HEADER = "Slave_IO_Running\tSlave_SQL_Running\tSeconds_Behind_Master\tLast_Error\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [("done\ndone\n", "primary"), (HEADER + "Yes\tNo\tNULL\tno such table\ndone\ndone\n", "replica"), ("", None)],
+)
+def test_the_replica_of_the_script(text: str, role: str | None) -> None:
+    """An answer that was refused is no primary."""
+    found = known(("mysql/replica.txt", text))
+    assert found.get("server.role") == role
+    assert found.get("replication.sql_running") == ("No" if role == "replica" else None)
+    assert "replication.lag_s" not in found

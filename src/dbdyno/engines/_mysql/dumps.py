@@ -11,11 +11,12 @@ import shlex
 from collections.abc import Iterator
 
 from dbdyno.engines._mysql import units, versions
-from dbdyno.engines._mysql.questions import QUESTIONS
+from dbdyno.engines._mysql.questions import QUESTIONS, REPLICA_COLUMNS
 from dbdyno.engines.dumptext import clean, is_cloud, number, numeric_version, pairs
 from dbdyno.model.fact import Fact, Scalar
 
 FOLDER = "mysql/"
+_REPLICA = FOLDER + "replica.txt"
 _ANSWER = re.compile(r"(?:^|/)mysql/question_([a-z0-9_]+?)_([0-9]+)\.txt$")
 _CONF = re.compile(r"(?:^|/)[\w.-]*\.cnf$|(?:^|/)my\.ini$")
 _SERVER_SECTION = re.compile(r"\[(mysqld|server|mariadbd?|galera)([-_.\d]*)\]", re.IGNORECASE)
@@ -79,6 +80,8 @@ def parse(name: str, text: str) -> list[Fact]:
     cleaned = clean(text)
     if match := _ANSWER.search(name):
         return list(_answer(match[1], int(match[2]), cleaned))
+    if name.endswith(_REPLICA):
+        return list(_replica(cleaned, name))
     if _SUMMARY.search(cleaned):
         return list(_summary(name, cleaned))
     has_table = "Variable_name" in cleaned[:2000] or "\t" in cleaned[:2000] or "|" in cleaned[:2000]
@@ -187,12 +190,29 @@ def _answer(question: str, version_min: int, text: str) -> Iterator[Fact]:
                 yield Fact(name=column, value=_typed(value), source=f"question {question}", unknown=unknown)
 
 
+def _replica(text: str, name: str) -> Iterator[Fact]:
+    """SHOW SLAVE STATUS, and a last word without which the question was refused."""
+    rows = [line.split("\t") for line in text.split("\n") if line]
+    if not rows or rows[-1] != ["done"]:
+        yield Fact(name="server.role", source=name, unknown="SHOW SLAVE STATUS was refused")
+        return
+    header, body = ([column.lower() for column in rows[0]], rows[1]) if len(rows) > 2 else ([], [])
+    yield Fact(name="server.role", source=name, value="replica" if header else "primary")
+    known = dict(zip(header, body, strict=False))
+    for fact, columns in REPLICA_COLUMNS.items():
+        for column in columns:
+            if column in known:
+                missing = "the server gives no value" if known[column] == "NULL" else ""
+                yield Fact(name=fact, source=name, value=_typed(known[column]), unknown=missing)
+
+
 def collect_script() -> str:
     """A fragment of shell that asks with the server's own client, which connects as its option files say."""
     lines = ["for client in mariadb mysql; do if command -v $client >/dev/null 2>&1; then"]
     ask = "$client --batch --connect-timeout=5 -e"
     for name in ("variables", "status"):
         lines.append(f"  emit {FOLDER}{name}.txt {ask} 'SHOW GLOBAL {name.upper()}'")
+    lines.append(f"  emit {_REPLICA} {ask} \"SHOW SLAVE STATUS; SELECT 'done' AS done\"")
     # A user who may not read all tables would be shown fewer, and not be told.
     lines.append("  if $client --batch -e 'SHOW GRANTS' 2>/dev/null | grep -q 'ALL PRIVILEGES ON \\*\\.\\*'; then")
     for one in QUESTIONS:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.engines._mysql import memory, units, versions
-from dbdyno.engines._mysql.questions import ANSWERED_WITHIN_S, QUESTIONS, Question
+from dbdyno.engines._mysql.questions import ANSWERED_WITHIN_S, QUESTIONS, REPLICA_COLUMNS, Question
 from dbdyno.engines._mysql.session import MySQLSession
 from dbdyno.model.engine import Session
 from dbdyno.model.errors import TargetError
@@ -25,12 +25,6 @@ RATES = ("innodb_os_log_written", "innodb_pages_written", "com_commit", "queries
 _CONFIG_BYTES_MAX = 1 << 20
 _CONFIG_FILES = ("/etc/my.cnf", "/etc/mysql/my.cnf", "/etc/mysql/mariadb.cnf", "/root/.my.cnf")
 _CONFIG_FOLDERS = ("/etc/my.cnf.d", "/etc/mysql/conf.d", "/etc/mysql/mysql.conf.d", "/etc/mysql/mariadb.conf.d")
-_REPLICA_COLUMNS = {
-    "replication.io_running": ("replica_io_running", "slave_io_running"),
-    "replication.sql_running": ("replica_sql_running", "slave_sql_running"),
-    "replication.lag_s": ("seconds_behind_source", "seconds_behind_master"),
-    "replication.last_error": ("last_error",),
-}
 _CLOUDS = (("aurora_version", "aurora"), ("rds_heartbeat", "rds"), ("azure_server_name", "azure"),
            ("cloudsql_iam_authentication", "cloudsql"))  # fmt: skip
 """Settings that only one managed service has."""
@@ -93,12 +87,12 @@ def _probe(name: str, query: str, *columns: str, privilege: str = "") -> Probe:
 def _replica(session: Session) -> Iterator[Fact]:
     """The state of the first channel that is not well, else of the first. A server that copies nobody has no rows."""
     newer = session.version >= (versions.MARIADB + 100501 if versions.is_mariadb(session.version) else 80022)
-    asked = [column for group in _REPLICA_COLUMNS.values() for column in group]
+    asked = [column for group in REPLICA_COLUMNS.values() for column in group]
     probe = _probe("replica", "SHOW REPLICA STATUS" if newer else "SHOW SLAVE STATUS", *asked)
     try:
         rows = session.ask(probe)
     except TargetError as error:
-        for name in ("server.role", *_REPLICA_COLUMNS):
+        for name in ("server.role", *REPLICA_COLUMNS):
             yield Fact(name=name, source=probe.query, unknown=error.found or error.what)
         return
     yield Fact(name="server.role", source=probe.query, value="replica" if rows else "primary")
@@ -106,7 +100,7 @@ def _replica(session: Session) -> Iterator[Fact]:
         return
     ill = [row for row in rows if _first(row, "replica_sql_running", "slave_sql_running") != "Yes"]
     row = (ill or list(rows))[0]
-    for name, columns in _REPLICA_COLUMNS.items():
+    for name, columns in REPLICA_COLUMNS.items():
         value = _first(row, *columns)
         unknown = "the server gives no value" if value is None else ""
         yield Fact(name=name, source=probe.query, value=value, unknown=unknown)

@@ -17,6 +17,13 @@ from dbdyno.engines._mysql.versions import MARIADB
 EXAMPLES = 5
 ANSWERED_WITHIN_S = 4.0
 _FOREVER = 10**9
+REPLICA_COLUMNS = {
+    "replication.io_running": ("replica_io_running", "slave_io_running"),
+    "replication.sql_running": ("replica_sql_running", "slave_sql_running"),
+    "replication.lag_s": ("seconds_behind_source", "seconds_behind_master"),
+    "replication.last_error": ("last_error",),
+}
+"""What is told of a replica, by the columns of SHOW REPLICA STATUS (SHOW SLAVE STATUS)."""
 _OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 _MARIA = MARIADB + 100400
 _MYSQL = 50700
@@ -117,6 +124,10 @@ QUESTIONS = (
     *_accounts(
         "remote_super", "security.remote_super", f"{_FULL_ACCESS} AND host NOT IN {_LOCAL}",
         f"super_priv = 'Y' AND host NOT IN {_LOCAL}",
+    ),
+    Question(
+        "size", ("server.cluster_bytes",),
+        "SELECT IFNULL(SUM(data_length + index_length), 0) AS c0 FROM information_schema.TABLES", "SELECT",
     ),
     Question(
         "oldest_transaction", ("status.oldest_transaction_s", "status.transactions"),

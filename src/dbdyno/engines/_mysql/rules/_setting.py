@@ -56,7 +56,7 @@ def _statements(facts: Facts, name: str, value: Value, before: str, *, version: 
     known = facts.find(f"setting.{name}")
     if versions.is_mariadb(version) or version < versions.VERSION_PERSIST:
         live = "" if restart else f"SET GLOBAL {name} = {units.literal(value)};"
-        undo = f"take the line out of the option file{', then restart' if restart else ''}"
+        undo = "-- take the line out of the option file, then restart"
         return live, undo if restart else f"SET GLOBAL {name} = {units.literal(before)};"
     verb = _PERSISTED_READ_ONLY if restart else "SET PERSIST"
     live = f"{verb} {name} = {units.literal(value)};"

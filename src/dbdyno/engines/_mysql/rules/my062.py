@@ -25,7 +25,7 @@ def check(facts: Facts) -> Finding | None:
     return Finding(
         says=f"{count:.0f} superusers may log in from other hosts: {examples}.",
         severity=Severity.WARNING,
-        fixes=(by_hand("my062", "RENAME USER 'root'@'%' TO 'root'@'localhost';"),),
+        fixes=(by_hand("my062", "RENAME USER …@'%' TO …@'localhost'; -- or revoke SUPER"),),
     )
 
 
