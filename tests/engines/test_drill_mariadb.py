@@ -31,8 +31,7 @@ def sandbox(clock: SystemClock) -> Iterator[Sandbox]:
             made = create(home, engine_named("mariadb"), "d", SandboxOptions(), clock=clock)
         except DynoError as error:
             pytest.skip(f"no server or no load driver: {error}")
-        installation = made.installation
-        if lacking := Backup().lacks(Path(installation.bin), installation.scheme):
+        if lacking := Backup().lacks(made.installation):
             pytest.skip(lacking)
         yield made
 

@@ -16,9 +16,10 @@ from sandbox_tools import temporary_home
 
 from dbdyno.cli.common import SystemClock
 from dbdyno.crash.drill import drill as drills
-from dbdyno.engines.postgresql.backup import Backup
+from dbdyno.engines.postgresql.backup import Backup, PgBackRest
 from dbdyno.engines.registry import engine_named
 from dbdyno.model.drill import FAILOVER, RESTORE, DrillPlan, DrillResult
+from dbdyno.model.errors import DynoError
 from dbdyno.model.finding import Verdict
 from dbdyno.model.home import Home
 from dbdyno.run.driver import find_driver
@@ -112,6 +113,24 @@ def test_a_gap_in_the_archive_is_caught(drill: Drill, monkeypatch: pytest.Monkey
     result = drill(RESTORE)
     assert failed(result) == {"recovery"}
     assert "recovery target" in result.says
+
+
+def test_another_tool(home: Home, clock: SystemClock) -> None:
+    """pgBackRest, where it and a server that it knows are installed."""
+    tool = PgBackRest()
+    try:
+        sandbox = create(home, engine_named("postgresql"), "other", SandboxOptions(version="15"), clock=clock)
+    except DynoError as error:
+        pytest.skip(f"no server that the tool knows: {error}")
+    if lacking := tool.lacks(sandbox.installation):
+        pytest.skip(lacking)
+    plan = DrillPlan(kind=RESTORE, tool=tool.tool, load_s=0.2, accounts=200, pages=8)
+    with sandbox.held():
+        result = drills.drill(sandbox, plan, clock)
+    assert (result.verdict, result.tool) == (Verdict.PASS, "pgbackrest")
+    assert result.backup_bytes is not None
+    assert result.backup_bytes > 1e6
+    assert nothing_stays(sandbox)
 
 
 def test_a_replica_that_is_waited_for_loses_nothing(drill: Drill) -> None:

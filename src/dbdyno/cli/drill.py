@@ -80,6 +80,7 @@ def _control_option(kind: str) -> Callable[[F], F]:
     show_default=True,
     help="Seconds that the log may take into the archive.",
 )
+@click.option("--tool", default="", help="What makes the backup, where dyno knows several; see the reference.")
 @_control_option(RESTORE)
 def restore(target: str, **flags: Any) -> int:  # fmt: skip
     """Lose the disk of TARGET and recover to a moment.
@@ -93,7 +94,7 @@ def restore(target: str, **flags: Any) -> int:  # fmt: skip
       dyno drill restore sandbox:postgresql
       dyno drill restore sandbox:mariadb --control no-archive
     """
-    plan = {"archive_s_max": flags["archive_s"]}
+    plan = {"archive_s_max": flags["archive_s"], "tool": flags["tool"]}
     return _drill(RESTORE, target, flags, plan)
 
 

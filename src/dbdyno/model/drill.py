@@ -13,6 +13,7 @@ from typing import Protocol
 
 from dbdyno.model.clock import Clock
 from dbdyno.model.crash import Damage
+from dbdyno.model.engine import Installation
 from dbdyno.model.finding import Verdict
 from dbdyno.model.knob import Assignment, Value
 from dbdyno.model.record import FORMAT_VERSION, Record
@@ -86,17 +87,19 @@ Start = Callable[[Assignment], float]
 
 
 class Backup(Protocol):
-    """How an engine is backed up, archived and restored: `Backup` in the `backup.py` beside its recipe. What the
-    subject of the drill gets wrong is a `SandboxError`, what the machine lacks a `HostError`."""
+    """How an engine is backed up, archived and restored: one of `BACKUPS` (by tool, the usual one first) in the
+    `backup.py` beside its recipe. What the subject of the drill gets wrong is a `SandboxError`, what the machine lacks
+    a `HostError`."""
 
     tool: str
 
-    def lacks(self, programs: Path, scheme: str) -> str:
+    def lacks(self, installation: Installation) -> str:
         """What is missing for a backup of a server with these binaries; empty: nothing."""
         ...
 
-    def settings(self, archive: Path, *, broken: bool) -> Assignment:
-        """What has the log archived to a folder; `broken`: what seems to, and does not."""
+    def settings(self, server: Place, archive: Path, *, broken: bool) -> Assignment:
+        """Makes an empty folder ready for the log of a server that does not run yet; the settings that have it archived
+        there. `broken`: that seem to, and do not."""
         ...
 
     def back_up(self, server: Place, into: Path) -> None:
@@ -151,6 +154,8 @@ class Replication(Protocol):
 class DrillPlan(Record, frozen=True, kw_only=True):
     kind: str
     """`restore` or `failover`."""
+    tool: str = ""
+    """Of several that an engine is backed up with; empty: the usual one."""
     assignment: dict[str, Value] = {}
     """Settings on trial; they win over what the drill would set."""
     synchronous: bool = False

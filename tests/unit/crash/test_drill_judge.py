@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from ledger import DATASET, STEP_S, history, rows
@@ -13,7 +14,8 @@ from dbdyno.crash.drill.judge import AFTER, BEFORE, Found, Window, judge_failove
 from dbdyno.engines._mysql.backup import Backup, chain, parse_end, transactions
 from dbdyno.engines.registry import engines
 from dbdyno.model.drill import Check, DrillPlan, DrillResult
-from dbdyno.model.errors import SandboxError
+from dbdyno.model.engine import Installation
+from dbdyno.model.errors import SandboxError, UsageError
 from dbdyno.model.finding import Verdict
 
 SENT = history([(1 + n % 2, ("insert", "transfer", "update", "delete")[n % 4], n) for n in range(20)])
@@ -125,12 +127,15 @@ def test_every_engine_is_known_or_said_to_be_unknown() -> None:
     assert all(backup_of(engine) is not None for engine in engines().values())
 
 
-def test_a_tool_that_is_not_there_is_named(tmp_path: object) -> None:
-    from pathlib import Path
+def installation(folder: Path, scheme: str) -> Installation:
+    return Installation(version=1, version_text="1", bin=str(folder), origin="path", scheme=scheme)
 
-    folder = Path(str(tmp_path)) / "sbin"
-    assert "mariadb-backup" in Backup().lacks(folder, "mariadb")
-    assert "mysql" in Backup().lacks(folder, "mysql")
+
+def test_a_tool_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert "mariadb-backup" in Backup().lacks(installation(tmp_path / "sbin", "mariadb"))
+    assert "mysql" in Backup().lacks(installation(tmp_path / "sbin", "mysql"))
+    with pytest.raises(UsageError, match="'tar'"):
+        backup_of(engines()["postgresql"], "tar")
 
 
 def test_words_for_people() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from dbdyno.crash.check import Dataset, shorten
@@ -113,13 +112,13 @@ def drill(
     """One drill with the binaries of a sandbox, whose lock must be held and whose own data is not touched. Raises
     `DynoError` for what neither passes nor fails: no server, no load. Nothing is left running."""
     began_s = clock.monotonic()
-    known = backup_of(model.engine)
+    known = backup_of(model.engine, plan.tool)
     sheet = _Sheet(on_check)
     unknown, tool = "", known[0].tool if known else ""
     if known is None:
         unknown = f"dyno does not know how {model.engine.name} is backed up"
     else:
-        unknown = known[0].lacks(Path(model.installation.bin), model.installation.scheme)
+        unknown = known[0].lacks(model.installation)
     if known is not None and not unknown:
         with laid(model, plan, clock, say) as ground:
             try:
@@ -195,8 +194,9 @@ class _Restore:
         ground, sheet, plan = self.ground, self.sheet, self.plan
         archive, copies = ground.own("archive"), ground.own("backup")
         server = new_server(ground, "server")
-        settings = {**self.backup.settings(archive, broken=plan.control == "no-archive"), **plan.assignment}
-        sheet.attempt("start", lambda: server.start(settings))
+        broken = plan.control == "no-archive"
+        ours = sheet.attempt("archive", lambda: self.backup.settings(ground.place(server), archive, broken=broken))
+        sheet.attempt("start", lambda: server.start({**ours, **plan.assignment}))
         place = ground.place(server)
         self.backup.mark(place, "start")
         load = Load(server, ground)

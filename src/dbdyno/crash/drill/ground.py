@@ -19,7 +19,7 @@ from dbdyno.crash.server import CrashServer
 from dbdyno.model.clock import Clock
 from dbdyno.model.drill import Backup, DrillPlan, Place, Replication
 from dbdyno.model.engine import Engine
-from dbdyno.model.errors import DriverError, DynoError, HostError, SandboxError
+from dbdyno.model.errors import DriverError, DynoError, HostError, SandboxError, UsageError
 from dbdyno.model.plan import Phase, Plan, WorkloadSpec
 from dbdyno.run.driver import Driver, find_driver, load_dataset, run_plan
 from dbdyno.sandbox import copying
@@ -40,14 +40,17 @@ _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "TZ": "U
 Say = Callable[[str], None]
 
 
-def backup_of(engine: Engine) -> tuple[Backup, Replication] | None:
+def backup_of(engine: Engine, tool: str = "") -> tuple[Backup, Replication] | None:
     """What the engine's folder knows of backups: the module `backup` beside its recipe, which engines may share. None
-    when there is none."""
+    when there is none. Raises `UsageError` for a tool that it does not know."""
     package = type(engine.recipe()).__module__.rpartition(".")[0]
     if importlib.util.find_spec(f"{package}.backup") is None:
         return None
     found = importlib.import_module(f"{package}.backup")
-    return found.Backup(), found.Replication()
+    if tool and tool not in found.BACKUPS:
+        raise UsageError(f"{engine.name} is not backed up with {tool!r}.", todo="use: " + ", ".join(found.BACKUPS))
+    usual = next(iter(found.BACKUPS))
+    return found.BACKUPS[tool or usual](), found.Replication()
 
 
 def work_folder(model: Sandbox) -> Path:

@@ -18,6 +18,7 @@ from dbdyno.engines._mysql.connection import connect, socket_file, words_of
 from dbdyno.engines._mysql.units import quoted
 from dbdyno.model.clock import Clock
 from dbdyno.model.drill import MARKERS, Kept, Lag, Moment, Place, Restored, Start
+from dbdyno.model.engine import Installation
 from dbdyno.model.errors import SandboxError, TargetError
 from dbdyno.model.knob import Assignment
 
@@ -39,14 +40,15 @@ class Backup:
 
     tool = "mariadb-backup"
 
-    def lacks(self, programs: Path, scheme: str) -> str:
+    def lacks(self, installation: Installation) -> str:
+        programs, scheme = Path(installation.bin), installation.scheme
         missing = [name for name in _TOOLS if _tool(programs, name) is None]
         # A scheme may name a storage engine behind the product.
         if scheme.partition("+")[0] not in ("", "mariadb"):
             return f"dyno knows no tool that copies a running server of this kind ({scheme})"
         return f"{' and '.join(missing)} of the server's version must stand beside {programs}" if missing else ""
 
-    def settings(self, archive: Path, *, broken: bool) -> Assignment:
+    def settings(self, server: Place, archive: Path, *, broken: bool) -> Assignment:
         return {"log_bin": "OFF" if broken else "ON", "sync_binlog": "1"}
 
     def back_up(self, server: Place, into: Path) -> None:
@@ -152,6 +154,9 @@ class Replication:
             clock.sleep(_POLL_S)
         for statement in ("STOP SLAVE", "RESET SLAVE ALL", "SET GLOBAL read_only = 0"):
             _ask(replica, statement)
+
+
+BACKUPS = {Backup.tool: Backup}
 
 
 def chain(first: str, last: str, there: Sequence[str]) -> list[str]:

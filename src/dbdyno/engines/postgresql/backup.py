@@ -16,13 +16,16 @@ import psycopg
 
 from dbdyno.model.clock import Clock
 from dbdyno.model.drill import MARKERS, Kept, Lag, Moment, Place, Restored, Start
-from dbdyno.model.errors import SandboxError, TargetError
+from dbdyno.model.engine import Installation
+from dbdyno.model.errors import HostError, SandboxError, TargetError
 from dbdyno.model.knob import Assignment
 
 Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
 _TIMEOUT_MS = 60_000
 _POLL_S = 0.05
+_PGBACKREST = Path("/usr/bin/pgbackrest")
+_CONFIG, _STANZA = "pgbackrest.conf", "drill"
 _APART: Assignment = {"archive_mode": "off", "synchronous_standby_names": "", "primary_conninfo": ""}
 """A server that was made from another one must not write into that one's archive nor wait for its replicas."""
 _FOLLOWERS = """
@@ -39,14 +42,28 @@ class Backup:
 
     tool = "pg_basebackup"
 
-    def lacks(self, programs: Path, scheme: str) -> str:
-        return "" if (programs / self.tool).exists() else f"{self.tool} is not in {programs}"
+    def lacks(self, installation: Installation) -> str:
+        there = (Path(installation.bin) / self.tool).exists()
+        return "" if there else f"{self.tool} is not in {installation.bin}"
 
-    def settings(self, archive: Path, *, broken: bool) -> Assignment:
+    def settings(self, server: Place, archive: Path, *, broken: bool) -> Assignment:
+        command = "false" if broken else self._push(server, archive)
+        return {"archive_mode": "on", "wal_level": "replica", "archive_command": command}
+
+    def _push(self, server: Place, archive: Path) -> str:
         # Under another name first: a file that is there is whole.
         where = shlex.quote(str(archive))
-        command = f'cp "%p" {where}/%f.part && mv {where}/%f.part {where}/%f'
-        return {"archive_mode": "on", "wal_level": "replica", "archive_command": "false" if broken else command}
+        return f'cp "%p" {where}/%f.part && mv {where}/%f.part {where}/%f'
+
+    def _get(self, archive: Path) -> str:
+        return f'cp {shlex.quote(str(archive))}/%f "%p"'
+
+    def _holds(self, archive: Path, segment: str) -> bool:
+        return (archive / segment).exists()
+
+    def _lay(self, server: Place, kept: Kept) -> None:
+        """The files of the backup where the server's data are to be."""
+        server.run(["cp", "-a", str(kept.backup), str(server.data)])
 
     def back_up(self, server: Place, into: Path) -> None:
         command = [str(server.programs / self.tool), "--pgdata", str(into), "--checkpoint", "fast", "--wal-method"]
@@ -70,7 +87,7 @@ class Backup:
             segment = str(_one(connection, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())")[0])
             connection.execute("SELECT pg_switch_wal()")
             deadline = clock.monotonic() + timeout_s
-            while not (archive / segment).exists():
+            while not self._holds(archive, segment):
                 if clock.monotonic() > deadline:
                     return _archiver_says(connection, segment, timeout_s)
                 clock.sleep(_POLL_S)
@@ -78,18 +95,77 @@ class Backup:
 
     def restore(self, server: Place, kept: Kept, start: Start, clock: Clock) -> Restored:
         began = clock.monotonic()
-        server.run(["cp", "-a", str(kept.backup), str(server.data)])
+        self._lay(server, kept)
         _signal(server, "recovery.signal")
         restore_s = clock.monotonic() - began
         settings: Assignment = {
             **_APART,
-            "restore_command": f'cp {shlex.quote(str(kept.archive))}/%f "%p"',
+            "restore_command": self._get(kept.archive),
             "recovery_target_time": kept.moment.to,
             "recovery_target_action": "promote",
             # It answers when the recovery has ended, and not on the way.
             "hot_standby": "off",
         }
         return Restored(restore_s=restore_s, replay_s=start(settings))
+
+
+class PgBackRest(Backup):
+    """Backup and archive in one repository. Source: pgBackRest User Guide and Command Reference, 2.45 (2023)."""
+
+    tool = "pgbackrest"
+
+    def lacks(self, installation: Installation) -> str:
+        return "" if _PGBACKREST.exists() else f"{_PGBACKREST} is not there (package pgbackrest)"
+
+    def __init__(self) -> None:
+        self._archive: Path | None = None
+
+    def _push(self, server: Place, archive: Path) -> str:
+        self._archive = archive
+        config = archive / _CONFIG
+        lines = [
+            "[global]", f"repo1-path={archive}", f"lock-path={server.scratch}", f"spool-path={server.scratch}",
+            "log-level-file=off", "log-level-console=warn", "start-fast=y",
+            f"[{_STANZA}]", f"pg1-path={server.data}",
+        ]  # fmt: skip
+        config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        config.chmod(0o644)
+        try:
+            # The server does not run: what the repository must know of it stands in its control file.
+            self._call(server, archive, "--no-online", "stanza-create")
+        except SandboxError as error:
+            if "version of PostgreSQL supported" in error.found:
+                raise HostError(f"This {self.tool} does not know this server's version.", found=error.found) from None
+            raise
+        return f'{self._words(archive)} archive-push "%p"'
+
+    def _get(self, archive: Path) -> str:
+        return f'{self._words(archive)} archive-get %f "%p"'
+
+    def _holds(self, archive: Path, segment: str) -> bool:
+        return any((archive / "archive" / _STANZA).glob(f"*/*/{segment}-*"))
+
+    def _lay(self, server: Place, kept: Kept) -> None:
+        self._call(server, kept.archive, "--type=time", f"--target={kept.moment.to}", "restore")
+
+    def back_up(self, server: Place, into: Path) -> None:
+        archive, target = self._archive, server.target
+        assert archive is not None, "settings() comes first"
+        where = (f"--pg1-socket-path={target.host}", f"--pg1-port={target.port}", f"--pg1-user={target.user}")
+        self._call(server, archive, *where, f"--pg1-database={target.database}", "--type=full", "backup")
+        # The backup stays in the repository.
+        into.symlink_to(archive / "backup" / _STANZA)
+
+    @staticmethod
+    def _words(archive: Path) -> str:
+        return f"{_PGBACKREST} --config={shlex.quote(str(archive / _CONFIG))} --stanza={_STANZA}"
+
+    @staticmethod
+    def _call(server: Place, archive: Path, *words: str) -> None:
+        server.run([str(_PGBACKREST), f"--config={archive / _CONFIG}", f"--stanza={_STANZA}", *words])
+
+
+BACKUPS = {one.tool: one for one in (Backup, PgBackRest)}
 
 
 class Replication:
