@@ -40,7 +40,7 @@ check: setup
 	cargo fmt --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cargo test --quiet --workspace
-	$(BIN)/pytest -q -n 2 tests/unit tests/test_tidy.py
+	$(BIN)/pytest -q -n 2 -m "not slow" tests/unit tests/test_tidy.py
 
 ## accept: rewrite the golden files from what the code does now; read the change with git diff
 accept: setup

@@ -166,6 +166,7 @@ def points(folder: Path, tree: Path) -> Iterator[int]:
     return iter(range(count))
 
 
+@pytest.mark.slow
 def test_killed_at_any_point_undo_works(folder: Path, tree: Path) -> None:
     before = snapshot(tree)
     stops = list(points(folder, tree))

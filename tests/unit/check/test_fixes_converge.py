@@ -210,6 +210,7 @@ def no_waiting_for_disks() -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @settings(
     max_examples=15,
     deadline=None,

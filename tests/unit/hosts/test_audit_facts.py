@@ -82,6 +82,7 @@ def readable_files(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "part", "files"), [("metal-numa", "", 60), ("container-v1", "sys/fs/cgroup", 4), ("kernel-3.10", "etc", 4)]
 )

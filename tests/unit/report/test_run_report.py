@@ -151,6 +151,7 @@ def test_links_are_relative_to_where_the_report_lies(run: Path, tmp_path: Path) 
     assert all((tmp_path / link.href).resolve().is_file() for link in elsewhere.links)
 
 
+@pytest.mark.slow
 def test_ten_hours_stay_small(tmp_path: Path) -> None:
     """Ten hours by the second: intervals repeated from one short run, so that the test is quick."""
     short = make_study.make_run(tmp_path / "long", measure_s=60, warmup_s=0, rate_s=0)

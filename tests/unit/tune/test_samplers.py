@@ -62,6 +62,7 @@ def best_true(study: optuna.Study) -> float:
     return truth(space.assignment_of(study.best_params, KNOBS))
 
 
+@pytest.mark.slow
 def test_it_beats_random_search_on_a_noisy_function() -> None:
     seeds = range(8)
     ours = [best_true(searched("gp", seed, 25)) for seed in seeds]
@@ -71,6 +72,7 @@ def test_it_beats_random_search_on_a_noisy_function() -> None:
     assert float(np.median(ours)) > 1.1 * float(np.median(random))
 
 
+@pytest.mark.slow
 def test_it_finds_the_special_value_that_is_best() -> None:
     found = [searched("gp", seed, 30).best_params["delay:mode"] for seed in range(5)]
     assert found.count("-1") >= 4
@@ -81,6 +83,7 @@ def failing(a: Assignment) -> float:
     return math.nan if float(a["cache"]) > 1600 else truth(a)
 
 
+@pytest.mark.slow
 def test_failures_are_learned_from() -> None:
     failures = {
         name: sum(

@@ -18,6 +18,7 @@ from dbdyno.tune.contract import judge
 from dbdyno.tune.store import StudyStore, open_study
 
 
+@pytest.mark.slow
 def test_finds_the_planted_optimum_within_the_budget(tmp_path: Path) -> None:
     server = SimServer(SimClock())
     outcome = study_of(tmp_path / "s", server, plan_of(trials_max=22, sampler="auto", ablate=False)).run()
@@ -34,6 +35,7 @@ def test_finds_the_planted_optimum_within_the_budget(tmp_path: Path) -> None:
     assert by_figure[("default", "rate_p99_ms")].ratio < 1.0
 
 
+@pytest.mark.slow
 def test_the_study_never_asks_for_what_breaks_the_contract(tmp_path: Path) -> None:
     server = SimServer(SimClock())
     study = study_of(tmp_path / "s", server, plan_of(trials_max=30))
