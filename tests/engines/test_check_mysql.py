@@ -199,6 +199,15 @@ def test_4_tables_and_accounts(server: Sandbox, case: Case, clock: SystemClock) 
     assert set(found(look(server, clock))) == plain
 
 
+def test_4_a_replica_that_does_not_run(server: Sandbox, case: Case, clock: SystemClock) -> None:
+    plain = set(found(look(server, clock)))
+    run(server, "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='x'")
+    wanted = {"MY030", "MY031"} | ({"MY033"} if case.scheme == "mysql" else set())
+    assert set(found(look(server, clock))) == plain | wanted
+    run(server, "RESET SLAVE ALL")
+    assert set(found(look(server, clock))) == plain
+
+
 def test_5_an_unprivileged_user_sees_less_and_is_told(server: Sandbox, clock: SystemClock) -> None:
     run(server, "CREATE USER 'nobody'@'%' IDENTIFIED BY 'harmless'")
     target = server.target
