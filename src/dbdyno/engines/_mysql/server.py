@@ -156,6 +156,8 @@ class MySQLRecipe:
             f"port = {port}",
             f"socket = {socket_dir / SOCKET}",
             f"pid-file = {socket_dir / 'server.pid'}",
+            "# A server that starts removes temporary tables from its folder, also those of another one that shares it.",
+            f"tmpdir = {socket_dir}",
             "skip-name-resolve",
             "# Used when the assignment switches the binary log on.",
             "server-id = 1",
