@@ -156,7 +156,7 @@ class MySQLRecipe:
             f"port = {port}",
             f"socket = {socket_dir / SOCKET}",
             f"pid-file = {socket_dir / 'server.pid'}",
-            "# A server that starts removes temporary tables from its folder, also those of another one that shares it.",
+            "# A server that starts removes temporary tables from this folder, also those of others that share it.",
             f"tmpdir = {socket_dir}",
             "skip-name-resolve",
             "# Used when the assignment switches the binary log on.",
