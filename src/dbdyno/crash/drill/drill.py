@@ -324,7 +324,11 @@ class _Failover:
 
         sheet.attempt("replica", follow)
         deadline = self.clock.monotonic() + IN_STEP_S
-        while why := self.replication.waiting_for(place, ground.place(replica), synchronous=synchronous):
+
+        def waiting() -> str:
+            return self.replication.waiting_for(place, ground.place(replica), synchronous=synchronous)
+
+        while why := sheet.attempt("replica", waiting):
             if self.clock.monotonic() > deadline:
                 sheet.check("replica", True, f"not in step after {IN_STEP_S:g} s: {why}")
             self.clock.sleep(_POLL_S)

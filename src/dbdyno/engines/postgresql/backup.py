@@ -25,6 +25,8 @@ Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 _TIMEOUT_MS = 60_000
 _POLL_S = 0.05
 _PGBACKREST = Path("/usr/bin/pgbackrest")
+_PGBACKREST_ARCHIVE_S = 30
+"""It makes no backup unless the log arrives in its archive within so long."""
 _CONFIG, _STANZA = "pgbackrest.conf", "drill"
 _APART: Assignment = {"archive_mode": "off", "synchronous_standby_names": "", "primary_conninfo": ""}
 """A server that was made from another one must not write into that one's archive nor wait for its replicas."""
@@ -47,8 +49,8 @@ class Backup:
         return "" if there else f"{self.tool} is not in {installation.bin}"
 
     def settings(self, server: Place, archive: Path, *, broken: bool) -> Assignment:
-        command = "false" if broken else self._push(server, archive)
-        return {"archive_mode": "on", "wal_level": "replica", "archive_command": command}
+        command = self._push(server, archive)
+        return {"archive_mode": "on", "wal_level": "replica", "archive_command": "false" if broken else command}
 
     def _push(self, server: Place, archive: Path) -> str:
         # Under another name first: a file that is there is whole.
@@ -125,7 +127,8 @@ class PgBackRest(Backup):
         config = archive / _CONFIG
         lines = [
             "[global]", f"repo1-path={archive}", f"lock-path={server.scratch}", f"spool-path={server.scratch}",
-            "log-level-file=off", "log-level-console=warn", "start-fast=y",
+            "log-level-file=off", "log-level-console=error", "start-fast=y",
+            f"archive-timeout={_PGBACKREST_ARCHIVE_S}",
             f"[{_STANZA}]", f"pg1-path={server.data}",
         ]  # fmt: skip
         config.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -143,10 +146,14 @@ class PgBackRest(Backup):
         return f'{self._words(archive)} archive-get %f "%p"'
 
     def _holds(self, archive: Path, segment: str) -> bool:
-        return any((archive / "archive" / _STANZA).glob(f"*/*/{segment}-*"))
+        found = (archive / "archive" / _STANZA).glob(f"*/*/{segment}-*")
+        # While it is written it has another ending.
+        return any(file.suffix != ".tmp" for file in found)
 
     def _lay(self, server: Place, kept: Kept) -> None:
-        self._call(server, kept.archive, "--type=time", f"--target={kept.moment.to}", "restore")
+        # Named, for the tool would choose by whole seconds and overlook one that has just ended.
+        label = (kept.archive / "backup" / _STANZA / "latest").readlink().name
+        self._call(server, kept.archive, f"--set={label}", "--type=time", f"--target={kept.moment.to}", "restore")
 
     def back_up(self, server: Place, into: Path) -> None:
         archive, target = self._archive, server.target
