@@ -51,13 +51,30 @@ class Dump:
     engine: str = ""
     problems: list[Problem] = field(default_factory=list)
     has_host: bool = False
+    _of_engines: dict[str, list[Fact]] = field(default_factory=dict)
 
     def add(self, facts: list[Fact], engine: str = "") -> None:
-        room = FACTS_MAX - len(self.facts)
+        room = FACTS_MAX - len(self.facts) - sum(len(one) for one in self._of_engines.values())
         if len(facts) > room:
             self.problems.append(Problem(source="dump", what=f"More than {FACTS_MAX} facts: the rest is left out."))
-        self.facts += [bounded(fact) for fact in facts[:room]]
-        self.engine = self.engine or engine
+        known = [bounded(fact) for fact in facts[:room]]
+        if engine:
+            self._of_engines.setdefault(engine, []).extend(known)
+        else:
+            self.facts += known
+
+    def choose(self) -> None:
+        """A machine may have the clients of several engines, so that its dump holds words of each: the server is the
+        one of which most was seen."""
+        seen = {engine: sum(not fact.unknown for fact in facts) for engine, facts in self._of_engines.items()}
+        if not seen:
+            return
+        self.engine = max(seen, key=lambda engine: seen[engine])
+        self.facts += self._of_engines.pop(self.engine)
+        for other, facts in self._of_engines.items():
+            what = f"{len(facts)} facts are of another server ({other}) and were left out."
+            self.problems.append(Problem(source="dump", what=what))
+        self._of_engines.clear()
 
 
 def read_dump(path: Path, *, clock: Clock) -> Dump:
@@ -68,6 +85,7 @@ def read_dump(path: Path, *, clock: Clock) -> Dump:
     with _folder_of(path, dump) as folder:
         for file in _files(folder, dump):
             _read_file(file, file.relative_to(folder).as_posix() if file != folder else file.name, dump)
+        dump.choose()
         for tree in _trees(folder):
             # After the server's own words, which say where its data lies. What was seen when the dump was made is
             # better than what its files say, since it had commands too.
