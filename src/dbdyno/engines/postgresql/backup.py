@@ -127,7 +127,7 @@ class PgBackRest(Backup):
         config = archive / _CONFIG
         lines = [
             "[global]", f"repo1-path={archive}", f"lock-path={server.scratch}", f"spool-path={server.scratch}",
-            "log-level-file=off", "log-level-console=error", "start-fast=y",
+            "log-level-file=off", "log-level-console=off", "log-level-stderr=error", "start-fast=y",
             f"archive-timeout={_PGBACKREST_ARCHIVE_S}",
             f"[{_STANZA}]", f"pg1-path={server.data}",
         ]  # fmt: skip
