@@ -72,6 +72,12 @@ def command(  # noqa: PLR0917 - click passes them by name
             context.exit(_undo(folder, machine, hand))
         if plan.settings and hand is None:
             names = ", ".join(plan.settings)
+            if not plan.steps:
+                raise UsageError(
+                    "These fixes are settings of the server, and no server was named.",
+                    found=names,
+                    todo="add --target (and --allow tune for one that is not a sandbox)",
+                )
             console(stderr=True).print(
                 f"NOTE: settings of the server are left out ({names}): no --target", markup=False
             )

@@ -81,3 +81,11 @@ def test_another_user_needs_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     real = os.access
     monkeypatch.setattr(os, "access", lambda path, mode, **more: mode != os.W_OK and real(path, mode, **more))
     assert "for root" in str(refusal(run(folder, "--yes"), HostError))
+
+
+def test_settings_of_a_server_that_is_not_named_are_not_called_applied(tmp_path: Path) -> None:
+    folder = tmp_path / "fixes"
+    folder.mkdir()
+    (folder / "fixes.json").write_bytes(to_json(Plan(target="t", host="local", settings={"work_mem": "8MB"})))
+    assert "no server was named" in str(refusal(run(folder, "--yes")))
+    assert not (folder / "applied").exists()
