@@ -403,7 +403,8 @@ def dyno(home: Home, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_command_line(home: Home) -> None:
     assert "no sandbox" in dyno(home, "sandbox", "list").stderr
-    made = dyno(home, "sandbox", "create", "demo", "--format", "json")
+    assert "Which kind of server" in dyno(home, "sandbox", "create", "demo").stderr
+    made = dyno(home, "sandbox", "create", "demo", "--engine", "postgresql", "--format", "json")
     assert made.returncode == 0, made.stderr
     assert json.loads(made.stdout)["status"] == "stopped"
     assert dyno(home, "sandbox", "info", "demo").returncode == 1

@@ -71,7 +71,8 @@ def create(name: str | None, engine: str | None, start: bool, form: str, **words
 def _only_engine() -> str:
     names = sorted(engines())
     if len(names) != 1:
-        raise UsageError("Which kind of server?", todo="--engine with one of: " + ", ".join(names))
+        kinds = sorted({scheme for engine in engines().values() for scheme in engine.schemes})
+        raise UsageError("Which kind of server?", todo="--engine with one of: " + ", ".join(kinds))
     return names[0]
 
 
@@ -202,7 +203,7 @@ def _show(one: Sandbox, form: str) -> None:
     facts = {
         "name": one.name,
         "status": "running" if running else "stopped",
-        "server": f"{one.record.engine} {one.installation.version_text}",
+        "server": f"{one.installation.scheme or one.record.engine} {one.installation.version_text}",
         "binaries": one.installation.bin,
         "folder": str(one.folder),
         "disk": sandboxes.disk_words(one.record.options),
