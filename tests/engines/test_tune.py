@@ -102,7 +102,9 @@ def test_a_study_survives_being_killed_and_is_resumed(environment: dict[str, str
 
 def start_foreign(environment: dict[str, str], tmp_path: Path) -> tuple[str, Path]:
     """A server that dyno does not know as its own: a sandbox of another home, reached by its URL."""
-    made = json.loads(dyno(environment, "sandbox", "create", "f", "--start", "--format", "json").stdout)
+    made = json.loads(
+        dyno(environment, "sandbox", "create", "f", "--engine", "postgresql", "--start", "--format", "json").stdout
+    )
     url = made["url"]
     restart = [*DYNO, "sandbox", "restart", "f"]
     file = tmp_path / "server.toml"
