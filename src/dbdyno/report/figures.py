@@ -105,7 +105,7 @@ def plain_ratio(value: float | None) -> str:
 
 def interval(low: float, high: float) -> str:
     """An interval of ratios; in words where all that it says is that the pairs were too few."""
-    return "too wide to say" if low * WIDE < high else f"{plain_ratio(low)} … {plain_ratio(high)}"
+    return "too wide to say" if low * WIDE < high and low < 1 < high else f"{plain_ratio(low)} … {plain_ratio(high)}"
 
 
 def quantity(value: float | None, unit: str) -> str:

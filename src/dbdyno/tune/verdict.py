@@ -7,7 +7,7 @@ winner survives a loss of power is only known after the power-loss proof, so wit
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dbdyno.model.contract import Contract
@@ -53,6 +53,7 @@ def outcome_of(study: Study, status: str) -> StudyOutcome:
     if winner is not None:
         assignment = dict(winner.assignment)
         found = ablate.contributions(trials, assignment, bench.space, plan.ablate_runs_max)
+        facts = contract_facts(study, assignment)
         text, statements = written(
             winner=assignment,
             needed=bench.needed,
@@ -60,6 +61,7 @@ def outcome_of(study: Study, status: str) -> StudyOutcome:
             found=found,
             render=study.render,
             name=plan.name,
+            proof=proof_words(facts),
         )
     return StudyOutcome(
         status=status,
@@ -221,13 +223,15 @@ def written(
     found: dict[str, dict[str, float]],
     render: Render,
     name: str,
+    proof: str,
 ) -> tuple[str, list[str]]:
-    """The winner as a file and as statements: only what differs from the default, each with what it contributes."""
+    """The winner as a file and as statements: only what differs from the default, each with what it contributes.
+    `proof` says what is known of a loss of power."""
     names = ablate.changed(winner, space)
     names.sort(key=lambda one: (-abs(found.get(one, {}).get("ratio", 1.0) - 1.0), one))
     lines = [
         f"# Found by dyno, study {name}. Contributions: throughput with the setting over without it (95 % interval).",
-        "# Not proven against a loss of power: that proof was not run.",
+        f"# Loss of power: {proof}.",
     ]
     statements = [f"-- {lines[0][2:]}", f"-- {lines[1][2:]}"]
     for group in _written_together(names):
@@ -243,6 +247,18 @@ def written(
         lines.append(f"{text.strip():<48} # the contract needs it")
         statements += [f"{command} -- the contract needs it" for command in commands]
     return "\n".join(lines) + "\n", statements
+
+
+def proof_words(facts: Mapping[str, Scalar]) -> str:
+    """What the power-loss proof said, for the head of the winner's file: never more than it showed."""
+    says = " ".join(str(facts.get("power_loss_says") or "not run").split()).rstrip(".")
+    match facts.get("power_loss"):
+        case Verdict.PASS:
+            return f"proven, {says}"
+        case Verdict.FAIL:
+            return f"NOT SAFE, {says}"
+        case _:
+            return f"not proven, {says}"
 
 
 def _written_together(names: Sequence[str]) -> list[list[str]]:

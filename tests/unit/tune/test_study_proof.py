@@ -72,3 +72,20 @@ def test_what_was_not_run_is_not_proven() -> None:
     assert not proven(unknown("no disk"))
     assert not proven(said(Verdict.UNKNOWN))
     assert proven(said(Verdict.FAIL))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "head"),
+    [
+        ("pass", "# Loss of power: proven, "),
+        ("fail", "# Loss of power: NOT SAFE, "),
+        ("unknown", "not proven, not run"),
+    ],
+)
+def test_the_winners_file_says_what_the_proof_showed(verdict: str, head: str) -> None:
+    from dbdyno.tune.verdict import proof_words
+
+    facts = {"power_loss": verdict, "power_loss_says": "" if verdict == "unknown" else "it said\nso."}
+    words = f"# Loss of power: {proof_words(facts)}"
+    assert head in words
+    assert "\n" not in words
