@@ -204,6 +204,7 @@ def test_a_winner_is_written_so_that_the_server_can_take_it() -> None:
         found={},
         render=engine_named("myrocks").render,
         name="s",
+        proof="not proven, not run",
     )
     lines = [line.partition("#")[0].strip() for line in text.splitlines() if not line.startswith("#")]
     assert sorted(lines) == [
