@@ -23,6 +23,7 @@ from dbdyno.model.probe import Column, ColumnKind, Probe
 
 RATES = ("innodb_os_log_written", "innodb_pages_written", "com_commit", "queries", "opened_tables")
 _CONFIG_BYTES_MAX = 1 << 20
+# The last one is the administrator's, whose home the Filesystem Hierarchy Standard puts there.
 _CONFIG_FILES = ("/etc/my.cnf", "/etc/mysql/my.cnf", "/etc/mysql/mariadb.cnf", "/root/.my.cnf")
 _CONFIG_FOLDERS = ("/etc/my.cnf.d", "/etc/mysql/conf.d", "/etc/mysql/mysql.conf.d", "/etc/mysql/mariadb.conf.d")
 _CLOUDS = (("aurora_version", "aurora"), ("rds_heartbeat", "rds"), ("azure_server_name", "azure"),

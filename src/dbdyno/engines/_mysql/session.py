@@ -7,6 +7,7 @@ its folder.
 
 from __future__ import annotations
 
+import abc
 import datetime
 import decimal
 from collections.abc import Mapping, Sequence
@@ -57,7 +58,7 @@ _FACTS: tuple[tuple[str, str, str, str], ...] = (
 )  # fmt: skip
 
 
-class MySQLSession:
+class MySQLSession(abc.ABC):
     """See `dbdyno.model.engine.Session`."""
 
     def __init__(self, target: Target, secret: Secret) -> None:
@@ -152,8 +153,9 @@ class MySQLSession:
 
         return apply(self, assignment, reset)
 
+    @abc.abstractmethod
     def settle(self) -> Debt:
-        raise NotImplementedError
+        """What is owed lies in the storage engine, so each engine's session knows how to have it written."""
 
     def close(self) -> None:
         if self._connection.open:
