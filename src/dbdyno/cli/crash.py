@@ -132,13 +132,13 @@ def command(target: str | None, workload: str, **flags: Any) -> int:  # fmt: ski
 
 
 def _sandbox(resolved: Resolved) -> Sandbox:
-    resolved.target.require(Permission.CRASH, "cut its power")
     if resolved.sandbox is None:
         raise UsageError(
             "Only the power of a sandbox is cut.",
             found=resolved.target.label,
             todo="name a sandbox of the same version, with the settings to be tried as --set NAME=VALUE",
         )
+    resolved.target.require(Permission.CRASH, "cut its power")
     return resolved.sandbox
 
 

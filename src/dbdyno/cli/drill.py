@@ -157,13 +157,13 @@ def _drill(kind: str, target: str, flags: dict[str, Any], more: dict[str, Any]) 
 
 def _sandbox(target: str) -> Sandbox:
     resolved = find_target(target)
-    resolved.target.require(Permission.CRASH, "destroy it")
     if resolved.sandbox is None:
         raise UsageError(
             "Drills are held on private servers only.",
             found=resolved.target.label,
             todo="name a sandbox of the same version, with the settings to be tried as --set NAME=VALUE",
         )
+    resolved.target.require(Permission.CRASH, "destroy it")
     return resolved.sandbox
 
 
