@@ -34,6 +34,11 @@ test: setup
 	cargo test --quiet --workspace
 	$(BIN)/pytest -q
 
+## engines: provoke every cause of stalls that can be provoked here, and renew the table of what was named
+engines: setup
+	@failed=0; DYNO_ACCEPT=1 $(BIN)/pytest -q -p no:cacheprovider -m "engines or engines_full" tests/engines/test_explain_*.py || failed=$$?; \
+	DYNO_ACCEPT=1 $(BIN)/pytest -q tests/unit/explain/test_diagnoses_page.py && exit $$failed
+
 ## check: format, lint, types, imports, fast tests (under a minute)
 check: setup
 	$(BIN)/ruff format --check src tests benchmarks
@@ -86,4 +91,4 @@ $(VENV)/.ready: requirements.lock pyproject.toml | .tools/bin/uv
 	.tools/bin/uv pip install --quiet --no-deps --python $(BIN)/python --editable .
 	@touch $@
 
-.PHONY: help setup demo test check accept bench wheel lock clean driver
+.PHONY: help setup demo test engines check accept bench wheel lock clean driver

@@ -19,11 +19,15 @@ Make = Callable[..., Sandbox]
 _HERE = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests in this folder need real servers."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """All tests in this folder need real servers; those of the full matrix run only where -m names it."""
     for item in items:
         if _HERE in item.path.parents:
             item.add_marker(pytest.mark.engines)
+    if "engines_full" not in config.getoption("-m"):
+        left_out = [item for item in items if item.get_closest_marker("engines_full")]
+        items[:] = [item for item in items if not item.get_closest_marker("engines_full")]
+        config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ docs/reference/diagnoses.md is made.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import threading
@@ -109,10 +110,14 @@ def named_at(explanation: Explanation, start_s: float, end_s: float) -> list[str
     ]
 
 
-def keep(cause: str, how: str, named: list[str]) -> None:
-    """For the documentation: only when asked to."""
+def keep(cause: str, how: str, named: list[str], *, server: str = "") -> None:
+    """For the documentation, only when asked to: replaces the row of this cause (on this kind of server)."""
     if os.environ.get("DYNO_ACCEPT") != "1":
         return
-    found = json.loads(PROVOKED.read_text()) if PROVOKED.exists() else {}
-    found[cause] = {"how": how, "named": named}
-    PROVOKED.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    with PROVOKED.open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        found = json.load(file)
+        found[f"{cause} on {server}" if server else cause] = {"how": how, "named": named}
+        file.seek(0)
+        file.write(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        file.truncate()

@@ -26,12 +26,12 @@ stall of another cause, that it does not; both are made by the generator in `mod
 
 ## Provoked
 
-Each was brought about on a real server (`tests/engines/test_explain_*.py`). *Named* lists what was named, the first
-first; on calm runs of those servers none of them was named. The other causes were **not provoked**: they are tested on
-made records only.
+Each was brought about on a real server (`tests/engines/test_explain_*.py`; all of them with `make engines`). *Named*
+lists what was named, the first first; on calm runs of those servers none of them was named. The other causes were **not
+provoked**: they are tested on made records only.
 
-| cause | how | named |
-|---|---|---|
+| cause | server | how | named |
+|---|---|---|---|
 """
 
 
@@ -39,12 +39,13 @@ def page() -> str:
     """The whole page."""
     provoked = json.loads(PROVOKED.read_text())
     lines = [INTRODUCTION.rstrip("\n")]
-    for cause, one in sorted(provoked.items()):
-        lines.append(f"| `{cause}` | {one['how']} | {', '.join(f'`{name}`' for name in one['named'])} |")
+    for key, one in sorted(provoked.items()):
+        cause, _, server = key.partition(" on ")
+        lines.append(f"| `{cause}` | {server} | {one['how']} | {', '.join(f'`{name}`' for name in one['named'])} |")
     for title, group in groups():
         lines += ["", f"## {title}"]
         for one in group:
-            mark = "provoked" if one.id in provoked else "not provoked"
+            mark = "provoked" if one.id in {key.partition(" on ")[0] for key in provoked} else "not provoked"
             lines += ["", *body(one, mark)]
     return "\n".join(lines) + "\n"
 
@@ -79,6 +80,8 @@ def test_the_page_is_what_the_files_say() -> None:
 
 def test_what_was_provoked_exists() -> None:
     provoked = json.loads(PROVOKED.read_text())
-    assert set(provoked) <= {one.id for one in diagnoses()}
-    for cause, one in provoked.items():
+    known = {one.id for one in diagnoses()}
+    for key, one in provoked.items():
+        cause = key.partition(" on ")[0]
+        assert cause in known
         assert cause in one["named"], f"{cause} was provoked and not named"
