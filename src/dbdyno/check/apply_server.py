@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 
 from dbdyno.model.clock import Clock
-from dbdyno.model.engine import Session
+from dbdyno.model.engine import Inspection
 from dbdyno.model.errors import TargetError
 from dbdyno.model.target import Permission
 from dbdyno.sandbox.targets import Resolved
@@ -65,10 +65,10 @@ class TargetServer:
                     raise
                 self._clock.sleep(_POLL_S)
 
-    def _session(self) -> Session:
+    def _session(self) -> Inspection:
         sandbox = self._resolved.sandbox
         target, secret = (sandbox.target, sandbox.secret) if sandbox else (self._resolved.target, self._resolved.secret)
-        return self._resolved.engine.connect(target, secret)
+        return self._resolved.kind.connect(target, secret)
 
     def _restart(self) -> bool:
         """Whether it was restarted: only when its target file says how."""

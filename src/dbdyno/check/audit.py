@@ -15,10 +15,10 @@ from dbdyno.check.machine import generate
 from dbdyno.check.result import Checked, Generated, Problem, worst_first
 from dbdyno.check.select import Baseline, apply_baseline, at_least, choose, wants_contract
 from dbdyno.check.server import ServerRead, derived
-from dbdyno.engines.registry import engine_named
+from dbdyno.engines.registry import checkable_named
 from dbdyno.model.clock import Clock
 from dbdyno.model.contract import Contract
-from dbdyno.model.engine import Engine
+from dbdyno.model.engine import Checkable
 from dbdyno.model.errors import UsageError
 from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts
@@ -52,7 +52,7 @@ class Options:
     """Fields of the machine that are given instead of observed, for `generate`."""
 
 
-def audit(target: Target, secret: Secret, engine: Engine, host: HostAt, options: Options) -> Checked:
+def audit(target: Target, secret: Secret, engine: Checkable, host: HostAt, options: Options) -> Checked:
     """Audits a running server. What could not be seen is in `problems` and in verdicts that are unknown."""
     started, began = options.clock.unix(), options.clock.monotonic()
     reader = ServerRead(engine, target, secret, clock=options.clock, seconds=options.seconds)
@@ -94,7 +94,7 @@ def audit_dump(path: Path, options: Options) -> Checked:
     started, began = options.clock.unix(), options.clock.monotonic()
     dump = read_dump(path, clock=options.clock)
     return _judged(
-        dump.facts, options, engine_named(dump.engine) if dump.engine else None, dump.problems, label=str(path),
+        dump.facts, options, checkable_named(dump.engine) if dump.engine else None, dump.problems, label=str(path),
         host="dump" if dump.has_host else "", has_host=dump.has_host, started=started, began=began,
     )  # fmt: skip
 
@@ -109,7 +109,7 @@ def rules_for(engine: str | None, has_host: bool, config: Path) -> list[Entry]:
 def _judged(
     observed: Iterable[Fact],
     options: Options,
-    engine: Engine | None,
+    engine: Checkable | None,
     problems: list[Problem],
     *,
     label: str,
@@ -155,7 +155,7 @@ def _judged(
     )
 
 
-def _generated(engine: Engine | None, facts: Facts, options: Options) -> Generated:
+def _generated(engine: Checkable | None, facts: Facts, options: Options) -> Generated:
     if engine is None:
         raise UsageError("A configuration is made for a server; none was reached.")
     return generate(engine, facts, options.sizes)

@@ -4,7 +4,7 @@ a finding, and nothing that is not seen passes."""
 from __future__ import annotations
 
 from dbdyno.model.contract import Breach, Contract
-from dbdyno.model.engine import Engine
+from dbdyno.model.engine import Checkable, Guarded
 from dbdyno.model.fact import Scalar
 from dbdyno.model.facts import Facts, MissingFact
 from dbdyno.model.finding import Finding, Severity, Verdict
@@ -33,12 +33,15 @@ def settings_of(facts: Facts) -> dict[str, str]:
     }
 
 
-def guards_of(engine: Engine, facts: Facts) -> tuple[Guard, ...]:
-    """The engine's table for the version that was observed. Raises `MissingFact` without one."""
+def guards_of(engine: Checkable, facts: Facts) -> tuple[Guard, ...]:
+    """The engine's table for the version that was observed. Raises `MissingFact` without one, and for an engine that
+    has no such table."""
+    if not isinstance(engine, Guarded):
+        raise MissingFact("settings", f"no setting of {engine.name} promises that something is kept")
     return engine.knobs(_SIZE_DOES_NOT_MATTER, int(facts.number("server.version"))).guards
 
 
-def present_level(engine: Engine, facts: Facts) -> tuple[Level | None, tuple[str, ...]]:
+def present_level(engine: Checkable, facts: Facts) -> tuple[Level | None, tuple[str, ...]]:
     """The highest level that the present settings permit, and the promises that they do not keep; None where a part of
     the table was not seen."""
     try:
@@ -52,12 +55,12 @@ def present_level(engine: Engine, facts: Facts) -> tuple[Level | None, tuple[str
     return level, tuple(lacking(settings, guards))
 
 
-def judge_contract(engine: Engine, facts: Facts, contract: Contract) -> list[Finding]:
+def judge_contract(engine: Checkable, facts: Facts, contract: Contract) -> list[Finding]:
     """One finding for each setting that breaks the contract or was not seen, or one that says that it holds."""
     try:
         guards = guards_of(engine, facts)
     except MissingFact as missing:
-        return [_unknown(f"the server's version is not known ({missing.reason})", contract)]
+        return [_unknown(f"no table of guarded settings for this server ({missing.reason})", contract)]
     settings = settings_of(facts)
     findings = [_broken(breach, contract) for breach in breaches_of_all(settings, guards, contract)]
     findings += [

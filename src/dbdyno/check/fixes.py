@@ -6,13 +6,15 @@ files themselves for whoever rolls them out by other means.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 
 from dbdyno.check import fixes_files, fixes_script
 from dbdyno.check.fixes_steps import Step, steps_of
 from dbdyno.check.result import Checked
-from dbdyno.engines.registry import engine_named
+from dbdyno.engines.registry import checkable_named
+from dbdyno.model.engine import Advised
 from dbdyno.model.errors import UsageError
 from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts
@@ -164,11 +166,12 @@ def _server_files(checked: Checked, plan: Plan) -> dict[str, str]:
         if fix.kind == "setting" and plan.settings.get(fix.name) == fix.value and fix.line
     ]
     files = {"server/settings.conf": "\n".join(dict.fromkeys(lines)) + "\n"} if lines else {}
-    try:
-        text, statements = engine_named(checked.engine).render(assignment)
-    except UsageError:
-        return files
-    files.setdefault("server/settings.conf", text if text.endswith("\n") else text + "\n")
+    statements: list[str] = []
+    with contextlib.suppress(UsageError):
+        engine = checkable_named(checked.engine)
+        if isinstance(engine, Advised):
+            text, statements = engine.render(assignment)
+            files.setdefault("server/settings.conf", text if text.endswith("\n") else text + "\n")
     live = [fix.live for finding in checked.findings for fix in finding.fixes if fix.kind == "setting" and fix.live]
     undo = [fix.undo for finding in checked.findings for fix in finding.fixes if fix.kind == "setting" and fix.undo]
     files["server/settings.sql"] = "\n".join(dict.fromkeys(live or statements)) + "\n"

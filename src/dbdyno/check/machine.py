@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from dbdyno.check.result import Generated
-from dbdyno.model.engine import Engine
+from dbdyno.model.engine import Advised, Checkable
 from dbdyno.model.errors import UsageError
 from dbdyno.model.facts import Facts, MissingFact
 from dbdyno.model.knob import Assignment, KnobSpace, Value
@@ -39,12 +39,14 @@ def _built(facts: Facts, space: KnobSpace, name: str, value: Value) -> Value:
     return next((choice for choice in reversed(before) if choice in accepted), knob.default if knob else value)
 
 
-def generate(engine: Engine, facts: Facts, changes: Mapping[str, object]) -> Generated:
+def generate(engine: Checkable, facts: Facts, changes: Mapping[str, object]) -> Generated:
     """The first of the engine's advices as text, with the reason in front of each line.
 
     `changes` replaces fields of the machine, and `version` the server's, as given on the command line. Raises
     `UsageError` when the memory or the version is neither known nor given.
     """
+    if not isinstance(engine, Advised):
+        raise UsageError(f"There is no formula for {engine.name} yet.")
     fields = {name: value for name, value in changes.items() if value is not None and name != "version"}
     try:
         version = int(str(changes.get("version") or int(facts.number("server.version"))))

@@ -11,7 +11,7 @@ from dbdyno.check.limited import Limited
 from dbdyno.check.redact import redacted
 from dbdyno.check.result import Problem
 from dbdyno.model.clock import Clock
-from dbdyno.model.engine import Engine, Session
+from dbdyno.model.engine import Checkable, Inspection
 from dbdyno.model.errors import DynoError, TargetError
 from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts, MissingFact
@@ -26,7 +26,7 @@ TEXT_CHARACTERS_MAX = 65_536
 class ServerRead:
     """Reads a server in a thread of its own. `facts` grows while it reads, so that a time limit loses only the rest."""
 
-    def __init__(self, engine: Engine, target: Target, secret: Secret, *, clock: Clock, seconds: float) -> None:
+    def __init__(self, engine: Checkable, target: Target, secret: Secret, *, clock: Clock, seconds: float) -> None:
         self._engine = engine
         self._target = target
         self._secret = secret
@@ -63,7 +63,7 @@ class ServerRead:
         finally:
             session.close()
 
-    def _all(self, session: Session) -> Iterator[Fact]:
+    def _all(self, session: Inspection) -> Iterator[Fact]:
         module = engine_module(self._engine.name, "facts")
         yield from session.facts()
         yield from setting_facts(session)
@@ -81,7 +81,7 @@ class ServerRead:
             yield from rates_not_asked(module)
 
 
-def setting_facts(session: Session) -> Iterator[Fact]:
+def setting_facts(session: Inspection) -> Iterator[Fact]:
     """Every setting as `setting.<name>`, in the server's words and base unit; where it comes from as its source."""
     for setting in session.settings().values():
         source = setting.source + (" (persisted)" if setting.persisted else "")
@@ -131,6 +131,6 @@ def unknown(fact: Fact, reason: str) -> Fact:
     return Fact(name=fact.name, unit=fact.unit, source=fact.source, unknown=reason)
 
 
-def _count(module: ModuleType, session: Session) -> dict[str, float]:
-    counters: Callable[[Session], dict[str, float]] | None = getattr(module, "counters", None)
+def _count(module: ModuleType, session: Inspection) -> dict[str, float]:
+    counters: Callable[[Inspection], dict[str, float]] | None = getattr(module, "counters", None)
     return dict(counters(session)) if counters is not None else {}

@@ -139,8 +139,8 @@ def _server(
         yield None, None
         return
     resolved = find_target(target, allow)
-    if plan.engine and resolved.engine.name != plan.engine and not take_back:
-        raise UsageError(f"The fixes are for {plan.engine}.", found=f"{target} is {resolved.engine.name}")
+    if plan.engine and resolved.kind.name != plan.engine and not take_back:
+        raise UsageError(f"The fixes are for {plan.engine}.", found=f"{target} is {resolved.kind.name}")
     hand = TargetServer(resolved, SystemClock())
     with resolved.serving() as serving:
         yield hand, serving
@@ -153,7 +153,7 @@ def _recheck(plan: Plan, resolved: Resolved | None) -> Recheck:
     def again() -> Sequence[Finding]:
         if resolved is not None:
             host = find_host(LOCAL if plan.host == LOCAL else UNKNOWN, None)
-            return audit(resolved.target, resolved.secret, resolved.engine, host, options).findings
+            return audit(resolved.target, resolved.secret, resolved.kind, host, options).findings
         return judge_machine(plan, SystemClock())
 
     return again

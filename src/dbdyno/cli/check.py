@@ -176,7 +176,7 @@ def _one(given: dict[str, Any], options: Options) -> Checked:
 
 def _target(text: str, host: str | None, options: Options) -> Checked:
     with find_target(text).serving() as served:
-        return audit(served.target, served.secret, served.engine, find_host(host, served.target), options)
+        return audit(served.target, served.secret, served.kind, find_host(host, served.target), options)
 
 
 def _many(path: Path, host: str | None, options: Options) -> list[Checked]:

@@ -64,7 +64,7 @@ def command(
     else:
         with find_target(target).serving() as served:
             where = find_host(host, served.target)
-            checked = audit(served.target, served.secret, served.engine, where, options)
+            checked = audit(served.target, served.secret, served.kind, where, options)
     write_dump(out, checked, _machine(where, checked, token, timeout_s))
     for problem in checked.problems:
         click.echo(f"NOT SEEN ({problem.source}): {problem.what} {problem.found}", err=True)

@@ -2,6 +2,8 @@
 
 Subpackages whose name begins with an underscore are what several engines share. A module may offer `VARIANTS` beside
 its `ENGINE`: the same engine narrowed to one of several products, each with the URL schemes of that product first.
+
+Some engines can only be checked (`Checkable`); who wants to load, tune or start one is told so here.
 """
 
 from __future__ import annotations
@@ -10,21 +12,28 @@ import functools
 import importlib
 import importlib.metadata
 import pkgutil
+from collections.abc import Mapping
 
 import dbdyno.engines
-from dbdyno.model.engine import Engine
+from dbdyno.model.engine import Checkable, Engine
 from dbdyno.model.errors import UsageError
 
 
 @functools.cache
 def engines() -> dict[str, Engine]:
-    """All engines by name."""
+    """All engines that can be loaded and run, by name."""
+    return {name: engine for name, engine in checkables().items() if isinstance(engine, Engine)}
+
+
+@functools.cache
+def checkables() -> dict[str, Checkable]:
+    """All engines that can at least be checked, by name."""
     return {name: engine for name, (engine, _variants) in _found().items()}
 
 
 @functools.cache
-def _found() -> dict[str, tuple[Engine, tuple[Engine, ...]]]:
-    found: dict[str, tuple[Engine, tuple[Engine, ...]]] = {}
+def _found() -> dict[str, tuple[Checkable, tuple[Checkable, ...]]]:
+    found: dict[str, tuple[Checkable, tuple[Checkable, ...]]] = {}
     for package in pkgutil.iter_modules(dbdyno.engines.__path__):
         if package.ispkg and not package.name.startswith("_"):
             module = importlib.import_module(f"dbdyno.engines.{package.name}.engine")
@@ -37,7 +46,16 @@ def _found() -> dict[str, tuple[Engine, tuple[Engine, ...]]]:
 
 def engine_named(name: str) -> Engine:
     """The engine of that name or URL scheme; of a scheme that means one product of several, narrowed to that product.
-    Raises `UsageError` that lists what there is."""
+    Raises `UsageError` that lists what there is, or says that it can only be checked."""
+    return whole(_named(name, engines()))
+
+
+def checkable_named(name: str) -> Checkable:
+    """The same, for a check."""
+    return _named(name, checkables())
+
+
+def _named(name: str, suggested: Mapping[str, Checkable]) -> Checkable:
     found = _found()
     if name in found:
         return found[name][0]
@@ -45,5 +63,16 @@ def engine_named(name: str) -> Engine:
         for one in (*variants, engine):
             if name in one.schemes:
                 return one
-    words = sorted({word for engine in engines().values() for word in (engine.name, *engine.schemes)})
+    words = sorted({word for engine in suggested.values() for word in (engine.name, *engine.schemes)})
     raise UsageError(f"There is no engine {name!r}.", todo="use one of: " + ", ".join(words))
+
+
+def whole(engine: Checkable) -> Engine:
+    """The same engine when it can be loaded and run. Raises `UsageError` when it can only be checked."""
+    if isinstance(engine, Engine):
+        return engine
+    raise UsageError(
+        f"A server of the kind {engine.name} can only be checked: there is no load, no tuning, no record and no "
+        "sandbox for it.",
+        todo="dyno check and dyno collect take it; the others take: " + ", ".join(sorted(engines())),
+    )

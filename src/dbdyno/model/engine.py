@@ -1,10 +1,14 @@
-"""What a kind of server can do for us. Every engine's folder implements these protocols and nothing else knows it."""
+"""What a kind of server can do for us. Every engine's folder implements these protocols and nothing else knows it.
+
+An engine need not do all: `Checkable` is enough to be checked, `Guarded` to be held to a contract, `Advised` to be
+given a configuration, `Engine` for load, tuning, records and sandboxes. Who needs more asks with `isinstance`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from dbdyno.model.fact import Fact, Scalar
 from dbdyno.model.knob import Advice, Assignment, KnobSpace, Setting, Value
@@ -22,34 +26,38 @@ class Debt(Record, frozen=True, kw_only=True):
     written_bytes: float | None = None
 
 
-class Session(Protocol):
-    """One open connection for questions and settings; not for load."""
+class Inspection(Protocol):
+    """One open connection of a check: what the server says of itself, and its settings changed on demand."""
 
     version: int
     """The server's version in the engine's own numbering, e.g. 150018."""
     version_text: str
 
     def facts(self) -> list[Fact]: ...
-    def ask(self, probe: Probe) -> tuple[dict[str, Scalar], ...]:
-        """Answers of a probe. Raises `TargetError` with the server's words (a missing privilege, a lost server)."""
-        ...
-
     def settings(self) -> dict[str, Setting]: ...
-    def agrees(self, setting: Setting, value: Value) -> bool:
-        """Whether a setting as the server reads it back means the value that was asked for (units, synonyms)."""
-        ...
-
     def apply(self, assignment: Assignment, *, reset: Sequence[str] | Mapping[str, str] = ()) -> list[str]:
         """Persists settings on a server that runs and reloads it; `reset` names go back to what the file says (with the
         values that they were found with, for servers that cannot read their file again).
         Returns the names that still need a restart."""
         ...
 
+    def close(self) -> None: ...
+
+
+class Session(Inspection, Protocol):
+    """One open connection for questions and settings; not for load."""
+
+    def ask(self, probe: Probe) -> tuple[dict[str, Scalar], ...]:
+        """Answers of a probe. Raises `TargetError` with the server's words (a missing privilege, a lost server)."""
+        ...
+
+    def agrees(self, setting: Setting, value: Value) -> bool:
+        """Whether a setting as the server reads it back means the value that was asked for (units, synonyms)."""
+        ...
+
     def settle(self) -> Debt:
         """Writes all that was deferred (a checkpoint), and says how long that took."""
         ...
-
-    def close(self) -> None: ...
 
 
 class Installation(Record, frozen=True, kw_only=True):
@@ -106,25 +114,47 @@ class Recipe(Protocol):
     def log_files(self, data: Path) -> list[Path]: ...
 
 
-class Engine(Protocol):
-    """At most seven methods; what only one engine needs is not here."""
+class Checkable(Protocol):
+    """The least that an engine is. With `facts.py`, `dump.py` and `rules/` beside it, it can be checked."""
 
     name: str
     schemes: tuple[str, ...]
     """URL schemes, the first is the canonical one."""
-    dialect: str
-    """The driver's name for its wire protocol and schema files."""
 
     def target(self, url: str, environment: Mapping[str, str]) -> tuple[Target, Secret]:
         """Parses a URL with the engine's own conventions (environment variables, password files)."""
         ...
 
-    def connect(self, target: Target, secret: Secret) -> Session: ...
-    def probes(self, version: int) -> list[Probe]: ...
+    def connect(self, target: Target, secret: Secret) -> Inspection: ...
+
+
+@runtime_checkable
+class Guarded(Protocol):
+    """An engine whose settings promise something: its table of guards (and of knobs, when any may be searched)."""
+
+    name: str
+
     def knobs(self, machine: Machine, version: int) -> KnobSpace: ...
+
+
+@runtime_checkable
+class Advised(Guarded, Protocol):
+    """An engine with a formula for a whole configuration."""
+
     def advice(self, machine: Machine, version: int) -> list[Advice]: ...
     def render(self, assignment: Assignment) -> tuple[str, list[str]]:
         """A configuration as text for the server's file, and as statements."""
         ...
 
+
+@runtime_checkable
+class Engine(Checkable, Advised, Protocol):
+    """All of it: checked, loaded, recorded, tuned, and run as a sandbox. At most seven methods; what only one engine
+    needs is not here."""
+
+    dialect: str
+    """The driver's name for its wire protocol and schema files."""
+
+    def connect(self, target: Target, secret: Secret) -> Session: ...
+    def probes(self, version: int) -> list[Probe]: ...
     def recipe(self) -> Recipe: ...

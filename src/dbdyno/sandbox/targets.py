@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dbdyno.engines.registry import engine_named, engines
+from dbdyno.engines.registry import checkable_named, checkables, engine_named, engines, whole
 from dbdyno.model.clock import Clock
-from dbdyno.model.engine import Engine
+from dbdyno.model.engine import Checkable, Engine
 from dbdyno.model.errors import DriverError, PermissionRefused, UsageError
 from dbdyno.model.home import Home
 from dbdyno.model.target import Permission, Secret, Target
@@ -50,16 +50,23 @@ class Resolved:
 
     target: Target
     secret: Secret
-    engine: Engine
+    kind: Checkable
+    """The engine, of which nothing more is known than that it can be checked."""
     sandbox: Sandbox | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, for all that is more than a check. Raises `UsageError` when it can only be checked."""
+        return whole(self.kind)
 
     def require_load(self, to: str) -> None:
         """Raises `PermissionRefused` unless load is allowed and the server may take it: one that follows another server
         would no longer be its copy. `to` says what for: "load a dataset"."""
+        engine = self.engine
         self.target.require(Permission.LOAD, to)
         if self.sandbox is not None:
             return
-        session = self.engine.connect(self.target, self.secret)
+        session = engine.connect(self.target, self.secret)
         try:
             facts = {fact.name: fact.value for fact in session.facts()}
         finally:
@@ -81,7 +88,7 @@ class Resolved:
             if not self.sandbox.running():
                 self.sandbox.start(keep=False)
             try:
-                yield Resolved(self.sandbox.target, self.sandbox.secret, self.engine, self.sandbox)
+                yield Resolved(self.sandbox.target, self.sandbox.secret, self.kind, self.sandbox)
             except DriverError as error:
                 if error.code not in _SERVER_IN_TROUBLE:
                     raise
@@ -104,7 +111,7 @@ class Resolved:
             with self.serving() as served:
                 yield served
         else:
-            yield Resolved(self.sandbox.target, self.sandbox.secret, self.engine, self.sandbox)
+            yield Resolved(self.sandbox.target, self.sandbox.secret, self.kind, self.sandbox)
 
 
 def permissions(words: Iterable[str]) -> frozenset[Permission]:
@@ -138,7 +145,7 @@ def resolve(
         return _server(text, allowed, environment)
     if text.endswith(".toml") or Path(text).is_file():
         return _file(Path(text), allowed, environment, lambda url: _sandbox(url, home, clock, on_note))
-    urls = ", ".join(f"{engine.schemes[0]}://user@host/database" for engine in engines().values())
+    urls = ", ".join(f"{engine.schemes[0]}://user@host/database" for engine in checkables().values())
     sandboxes = ", ".join(SCHEME + engine.schemes[0] for engine in engines().values())
     raise UsageError(
         "This names no server.",
@@ -175,7 +182,7 @@ def _compare(sandbox: Sandbox, url: SandboxUrl) -> None:
 
 def _server(text: str, allowed: frozenset[Permission], environment: Mapping[str, str]) -> Resolved:
     scheme, inner, text = _inner_engine(text)
-    engine = engine_named(f"{scheme}+{inner}" if inner else scheme)
+    engine = checkable_named(f"{scheme}+{inner}" if inner else scheme)
     target, secret = engine.target(text, environment)
     return Resolved(_changed(target, allow=allowed), secret, engine)
 
@@ -213,7 +220,7 @@ def _file(
     found = _server(url, allowed, environment)
     changes = {name: words[name] for name in ("reload_command", "restart_command", "machine") if name in words}
     secret = _password(words, path, environment) or found.secret
-    return Resolved(_changed(found.target, **changes), secret, found.engine)
+    return Resolved(_changed(found.target, **changes), secret, found.kind)
 
 
 def parse_file(text: str, path: str) -> dict[str, Any]:
