@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich.console import Console
 
 from dbdyno.model.home import Home, find_home
 from dbdyno.sandbox.targets import Resolved, permissions, resolve
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +36,9 @@ def home() -> Home:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Words for people; honours NO_COLOR and pipes."""
+    """Words for people; honours NO_COLOR and pipes. Loaded when something is said: most audits say nothing here."""
+    from rich.console import Console
+
     return Console(stderr=stderr, highlight=False, soft_wrap=True)
 
 

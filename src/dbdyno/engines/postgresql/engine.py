@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from dbdyno.engines.postgresql import server, session
-from dbdyno.engines.postgresql import target as target_
 from dbdyno.model.engine import Recipe, Session
 from dbdyno.model.knob import Advice, Assignment, KnobSpace
 from dbdyno.model.machine import Machine
@@ -17,14 +15,18 @@ _HERE = Path(__file__).parent
 
 
 class PostgreSQL:
-    name = target_.ENGINE_NAME
+    name = "postgresql"
     schemes: tuple[str, ...] = ("postgresql", "postgres")
     dialect = "postgresql"
 
     def target(self, url: str, environment: Mapping[str, str]) -> tuple[Target, Secret]:
-        return target_.parse(url, environment)
+        from dbdyno.engines.postgresql import target
+
+        return target.parse(url, environment)
 
     def connect(self, target: Target, secret: Secret) -> Session:
+        from dbdyno.engines.postgresql import session
+
         return session.connect(target, secret)
 
     def probes(self, version: int) -> list[Probe]:
@@ -48,7 +50,9 @@ class PostgreSQL:
         return formulas.render(assignment)
 
     def recipe(self) -> Recipe:
-        return server.PostgreSQLRecipe()
+        from dbdyno.engines.postgresql.server import PostgreSQLRecipe
+
+        return PostgreSQLRecipe()
 
 
 ENGINE = PostgreSQL()

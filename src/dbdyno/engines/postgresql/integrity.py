@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psycopg
 
+from dbdyno.engines.postgresql.target import encryption
 from dbdyno.model.errors import TargetError
 from dbdyno.model.target import Secret, Target
 
@@ -69,6 +70,7 @@ class Integrity:
 
 def _connect(target: Target, secret: Secret) -> psycopg.Connection[tuple[object, ...]]:
     return psycopg.connect(
+        encryption(target),
         host=target.host,
         port=target.port,
         user=target.user,

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import psycopg
 
+from dbdyno.engines.postgresql.target import encryption
 from dbdyno.model.engine import Installation
 from dbdyno.model.errors import SandboxError, UsageError
 from dbdyno.model.knob import Assignment, Value
@@ -128,6 +129,7 @@ class PostgreSQLRecipe:
     def ready(self, target: Target, secret: Secret) -> bool:
         try:
             with psycopg.connect(
+                encryption(target),
                 host=target.host,
                 port=target.port,
                 user=target.user,
