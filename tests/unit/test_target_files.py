@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.engines.registry import products
 from dbdyno.model.errors import UsageError
 from dbdyno.model.home import Home
 from dbdyno.model.target import Permission
@@ -31,6 +32,20 @@ def test_a_url_allows_reading_only_unless_told(tmp_path: Path) -> None:
     assert resolve("postgresql://h/db", tmp_path).target.allow == frozenset()
     allowed = resolve("postgresql://h/db", tmp_path, "load", "tune").target.allow
     assert allowed == {Permission.LOAD, Permission.TUNE}
+
+
+@pytest.mark.parametrize("scheme", ["mysql", "mariadb", "mariadb+rocksdb", "postgres", "postgresql"])
+def test_a_server_is_called_as_its_user_calls_it(scheme: str, tmp_path: Path) -> None:
+    found = resolve(f"{scheme}://u@h:1/d", tmp_path)
+    assert found.target.label == f"{scheme}://u@h:1/d"
+
+
+def test_every_product_that_a_sandbox_may_be_is_suggested(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        resolve("nonsense", tmp_path)
+    for product in products(whole=True):
+        assert f"sandbox:{product}" in str(refused.value)
+    assert {"postgresql", "mysql", "mariadb"} <= set(products(whole=True))
 
 
 def test_an_unknown_permission_is_refused(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import importlib
 import importlib.metadata
 import pkgutil
 from collections.abc import Mapping
+from pathlib import Path
 
 import dbdyno.engines
 from dbdyno.model.engine import Checkable, Engine
@@ -35,13 +36,27 @@ def checkables() -> dict[str, Checkable]:
 def _found() -> dict[str, tuple[Checkable, tuple[Checkable, ...]]]:
     found: dict[str, tuple[Checkable, tuple[Checkable, ...]]] = {}
     for package in pkgutil.iter_modules(dbdyno.engines.__path__):
-        if package.ispkg and not package.name.startswith("_"):
+        if package.ispkg and not package.name.startswith("_") and _has_engine(package.name):
             module = importlib.import_module(f"dbdyno.engines.{package.name}.engine")
             found[module.ENGINE.name] = (module.ENGINE, tuple(getattr(module, "VARIANTS", ())))
     for entry in importlib.metadata.entry_points(group="dbdyno.engines"):
         engine = entry.load()
         found[engine.name] = (engine, ())
     return found
+
+
+def _has_engine(package: str) -> bool:
+    return any((Path(folder) / package / "engine.py").is_file() for folder in dbdyno.engines.__path__)
+
+
+def products(*, whole: bool) -> list[str]:
+    """The first URL scheme of each product; `whole`: only of those that can be loaded and run."""
+    return [
+        one.schemes[0]
+        for engine, variants in _found().values()
+        if isinstance(engine, Engine) or not whole
+        for one in (variants or (engine,))
+    ]
 
 
 def engine_named(name: str) -> Engine:

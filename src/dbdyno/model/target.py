@@ -51,6 +51,8 @@ class Target(Record, frozen=True, kw_only=True):
     reload_command: str | None = None
     restart_command: str | None = None
     """Shell commands that the user's target file gives for a server that is not a sandbox."""
+    scheme: str = ""
+    """How the user, or the sandbox, calls the product: the URL's scheme; empty: as the engine is called."""
     tls: str = ""
     """Encryption: `disable` (also when empty), `prefer`, `require` (encrypted, the server unchecked), `verify-ca` or
     `verify-full` (its name too). Unix sockets are never encrypted."""
@@ -60,9 +62,10 @@ class Target(Record, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """How the target is called in words and records; it holds no secret."""
+        product = self.scheme or self.engine
         if self.sandbox:
-            return f"sandbox:{self.engine}/{self.sandbox}"
-        return f"{self.engine}://{self.user}@{self.host}:{self.port}/{self.database}"
+            return f"sandbox:{product}/{self.sandbox}"
+        return f"{product}://{self.user}@{self.host}:{self.port}/{self.database}"
 
     def require(self, permission: Permission, to: str) -> None:
         """Raises `PermissionRefused` unless the target allows it. `to` says what for: "load a dataset"."""

@@ -94,6 +94,7 @@ class Sandbox:
             database=self.record.database,
             allow=frozenset(Permission),
             sandbox=self.name,
+            scheme=self._scheme,
         )
 
     @property
@@ -103,8 +104,12 @@ class Sandbox:
     @property
     def url(self) -> str:
         """For other programs; the password is in the file `secret`."""
-        record, scheme = self.record, self.installation.scheme or self.engine.schemes[0]
-        return f"{scheme}://{record.user}@/{record.database}?host={record.socket_dir}&port={self._state.port}"
+        record = self.record
+        return f"{self._scheme}://{record.user}@/{record.database}?host={record.socket_dir}&port={self._state.port}"
+
+    @property
+    def _scheme(self) -> str:
+        return self.installation.scheme or self.engine.schemes[0]
 
     @property
     def volume(self) -> Volume | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dbdyno.engines.registry import checkable_named, checkables, engine_named, engines, whole
+from dbdyno.engines.registry import checkable_named, engine_named, products, whole
 from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Checkable, Engine
 from dbdyno.model.errors import DriverError, PermissionRefused, UsageError
@@ -145,8 +145,8 @@ def resolve(
         return _server(text, allowed, environment)
     if text.endswith(".toml") or Path(text).is_file():
         return _file(Path(text), allowed, environment, lambda url: _sandbox(url, home, clock, on_note))
-    urls = ", ".join(f"{engine.schemes[0]}://user@host/database" for engine in checkables().values())
-    sandboxes = ", ".join(SCHEME + engine.schemes[0] for engine in engines().values())
+    urls = ", ".join(f"{product}://user@host/database" for product in products(whole=False))
+    sandboxes = ", ".join(SCHEME + product for product in products(whole=True))
     raise UsageError(
         "This names no server.",
         found=repr(text),
@@ -184,7 +184,7 @@ def _server(text: str, allowed: frozenset[Permission], environment: Mapping[str,
     scheme, inner, text = _inner_engine(text)
     engine = checkable_named(f"{scheme}+{inner}" if inner else scheme)
     target, secret = engine.target(text, environment)
-    return Resolved(_changed(target, allow=allowed), secret, engine)
+    return Resolved(_changed(target, allow=allowed, scheme=scheme), secret, engine)
 
 
 def _inner_engine(text: str) -> tuple[str, str, str]:
