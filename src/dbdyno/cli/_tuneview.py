@@ -182,6 +182,9 @@ class View:
             if one.figure in ("tps_charged", "rate_p99_ms"):
                 self.say("confirmed " + _compared(one))
 
+        if outcome.validation and outcome.winner:
+            self.say(f"long run  {outcome.validation['verdict']}: {outcome.validation['says']}")
+
     def _noise(self, outcome: StudyOutcome) -> None:
         noise, words = outcome.noise, []
         if isinstance(noise.get("aa_log_ratio_sd"), float):

@@ -130,6 +130,14 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
     help="Most runs that this may take.",
 )
 @click.option(
+    "--validate-time",
+    "validate_s",
+    type=click.FloatRange(0),
+    default=600.0,
+    show_default=True,
+    help="Most seconds of one long run of the winner, which should hold two checkpoint cycles; 0: none.",
+)
+@click.option(
     "--crash-states",
     type=click.IntRange(0, 10_000),
     default=50,
@@ -142,8 +150,9 @@ def command(target: str | None, workload: str | None, **flags: Any) -> int:  # f
 
     Measures the server's default and published formulas first, then searches. Each trial starts from the same dataset;
     writes that a configuration puts off are charged to it. The winner is compared with the default and the best formula
-    in interleaved pairs, crashed under load to time its recovery, and taken apart knob by knob. At the end the power of
-    a sandbox is cut in many places (see dyno crash); what has not passed that is not called safe.
+    in interleaved pairs, run once over two checkpoint cycles, crashed under load to time its recovery, and
+    taken apart knob by knob. At the end the power of a sandbox is cut in many places (see dyno crash); what has not
+    passed that is not called safe.
 
     A sandbox may be tuned freely; any other server needs --allow load,tune and is put back as it was found. A study
     can be interrupted at any moment and resumed with --resume.
@@ -246,6 +255,7 @@ def _plan(resolved: Resolved, workload: str, flags: dict[str, Any], clock: Syste
         time_limit_s=flags["limit_s"],
         ablate=flags["ablate"],
         ablate_runs_max=flags["ablate_runs"],
+        validate_s=flags["validate_s"],
         crash_states=flags["crash_states"],
         command=tuple(["dyno", *sys.argv[1:]]),
     )

@@ -24,6 +24,8 @@ class TrialKind(enum.StrEnum):
     ABLATION = "ablation"
     RUNG = "rung"
     """Of a ladder: a change, or what stood before it."""
+    VALIDATION = "validation"
+    """The winner in one long run, over checkpoint cycles."""
     POINT = "point"
     """Of a sweep's grid."""
 
@@ -43,10 +45,13 @@ class Trial(Record, frozen=True, kw_only=True):
     assignment: dict[str, Value]
     status: TrialStatus
     score: float | None = None
-    """Charged throughput, transactions per second (see `tps_charged`); None when it failed."""
+    """What the search maximises: charged throughput (see `tps_charged`), lowered in proportion where the response time
+    at the fixed rate is above the contract's limit; None when it failed."""
     tps: float | None = None
     tps_charged: float | None = None
     """Throughput after deferred writes are charged: transactions / (seconds + drain_s)."""
+    measured_s: float = 0.0
+    """Length of the closed loop that was measured."""
     drain_s: float | None = None
     """How long the server needed to write what it had deferred."""
     p99_ms: float | None = None
@@ -93,6 +98,8 @@ class StudyPlan(Record, frozen=True, kw_only=True):
     """How often each of the best candidates is measured again before the winner is chosen."""
     rate_fraction: float = 0.7
     """The fixed rate of the open-loop phase, as a part of the default's throughput."""
+    validate_s: float = 0.0
+    """Most seconds of the winner's long run over two checkpoint cycles; 0: it is not run."""
     crash_states: int = 0
     """Crash states of the power-loss proof of the winner; 0: it is not run."""
     command: tuple[str, ...] = ()
@@ -134,4 +141,6 @@ class StudyOutcome(Record, frozen=True, kw_only=True):
     machine: dict[str, Scalar] = {}
     noise: dict[str, Scalar] = {}
     """Of the anchors and A/A pairs: coefficient of variation, drift."""
+    validation: dict[str, Scalar] = {}
+    """What the winner's long run showed: `verdict`, `says`, `cycles`, `seconds`, `tps_charged`, `ratio`."""
     error: str = ""

@@ -79,4 +79,9 @@ def study_caveats(plan: StudyPlan, trials: Sequence[Trial], outcome: StudyOutcom
         found.append("The load came from the server's own machine and took processor time from it, for all alike.")
     if outcome is None or not any(one.kind == TrialKind.CONFIRM for one in trials):
         found.append("Without confirmation the best of many trials looks better than it is.")
+    if outcome is not None and outcome.winner and outcome.validation.get("verdict") != Verdict.PASS:
+        says = outcome.validation.get("says", "not run")
+        found.append(
+            f"That the gain lasts over two checkpoint cycles was not shown ({says}); deferred writes are charged."
+        )
     return found

@@ -127,6 +127,7 @@ def answer(plan: StudyPlan, trials: Sequence[Trial], outcome: StudyOutcome | Non
     tail = contract.summary(plan, outcome)
     compared = outcome.comparisons if outcome else ()
     also = [_also(one) for one in compared if one is not main and _worth_saying(one, main)]
+    also += _long_run(outcome)
     return Answer(
         verdict=main.verdict,
         says=f"{says} ({charged}{interval}, {pairs}). {tail}",
@@ -135,6 +136,12 @@ def answer(plan: StudyPlan, trials: Sequence[Trial], outcome: StudyOutcome | Non
         against=_the(main.a),
         interval=interval,
     )
+
+
+def _long_run(outcome: StudyOutcome | None) -> list[str]:
+    """What the winner's run over checkpoint cycles showed, where it was made."""
+    said = outcome.validation if outcome is not None else {}
+    return [f"In one long run: {said['says']} ({said['verdict']})."] if "cycles" in said else []
 
 
 def _the(name: str) -> str:

@@ -29,7 +29,7 @@ from dbdyno.model.target import Permission
 from dbdyno.sandbox.options import Disk
 from dbdyno.sandbox.sandbox import Sandbox
 
-VERSION = 1
+VERSION = 2
 """Of the proof: it rises when an older one would have missed what a newer one sees."""
 KNOWN = "known.jsonl"
 LOAD = "ledger"
@@ -117,6 +117,7 @@ class Prover:
             "file_system": self.file_system,
             "level": self.contract.level.name,
             "recovery_s_max": self.contract.recovery_s_max,
+            "log_agrees": self.contract.pitr or self.contract.replication,
         }
         return hashlib.sha256(to_json(parts)).hexdigest()[:24]
 
@@ -133,6 +134,7 @@ class Prover:
             assignment=dict(assignment),
             level=self.contract.level,
             recovery_s_max=self.contract.recovery_s_max,
+            log_agrees=self.contract.pitr or self.contract.replication,
             states=self.states,
             file_system=self.file_system,
             mode=self.mode,

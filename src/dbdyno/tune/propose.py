@@ -92,7 +92,9 @@ def frozen_trials(trials: Sequence[Trial], knobs: Sequence[Knob], drift: drifts.
         elif trial.status is TrialStatus.REJECTED and not trial.tps_charged:
             continue
         elif trial.status in (TrialStatus.KEPT, TrialStatus.REJECTED):
-            told.append(_frozen(params, knobs, drifts.corrected(trial, drift)))
+            # The score is below the charged throughput where the response time broke the contract's limit.
+            lowered = (trial.score or 0.0) / trial.tps_charged if trial.tps_charged else 1.0
+            told.append(_frozen(params, knobs, drifts.corrected(trial, drift) * lowered))
     return told
 
 

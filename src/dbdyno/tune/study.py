@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -20,7 +20,7 @@ from dbdyno.model.machine import Machine
 from dbdyno.model.plan import Phase
 from dbdyno.model.record import to_dict
 from dbdyno.model.trial import StudyOutcome, Trial, TrialKind, TrialStatus
-from dbdyno.tune import ablate, confirm, propose, search, verdict
+from dbdyno.tune import ablate, confirm, propose, search, validate, verdict
 from dbdyno.tune import contract as contracts
 from dbdyno.tune.control import Recovery
 from dbdyno.tune.proof import Prover, proven
@@ -87,6 +87,8 @@ class Study:
             )
         while (step := self.confirm_step()) is not None:
             self._measure(step)
+        if step := self.validation_step():
+            self._measure(step)
         if "recovery_s" not in self.outcome.contract:
             self._recover(dict(winner.assignment))
         while (step := self.ablation_step()) is not None:
@@ -144,13 +146,21 @@ class Study:
         if step := search.doubt_to_settle(trials):
             return step
         if step := search.baseline_step(trials, self.baselines):
-            return step
+            return self._limited(step)
         if not search.search_is_over(trials, plan.trials_max) and self._time_is_left(self._reserve_s()):
             best = search.incumbent(trials)
             if best is not None and search.wants_anchor(trials):
                 return Step(TrialKind.ANCHOR, best.name, best.assignment)
-            return self._proposal()
+            return self._limited(self._proposal())
         return search.finals_step(trials, count=self._finalists(), rounds=plan.finals)
+
+    def _limited(self, step: Step) -> Step:
+        """With a limit of the response time in the contract, the step also measures it at the fixed rate. The default
+        comes first: from it the rate is taken."""
+        rate = confirm.fixed_rate(self.trials, self.bench.plan.rate_fraction)
+        if self.bench.contract.p99_ms_max is None or step.name == search.DEFAULT or rate <= 0:
+            return step
+        return replace(step, rate_per_s=rate)
 
     def _finalists(self) -> int:
         return 2 if self.bench.plan.trials_max <= SHORT_STUDY else 3
@@ -181,6 +191,13 @@ class Study:
         rate = confirm.fixed_rate(self.trials, plan.rate_fraction)
         return confirm.confirm_step(self.trials, arms, plan.confirm_pairs, rate)
 
+    def validation_step(self) -> Step | None:
+        """The winner's long run, once it is confirmed."""
+        if self.confirm_step() is not None or not self.arms() or self.arms()[-1].name != confirm.WINNER:
+            return None
+        winner = self.arms()[-1].assignment
+        return validate.validation_step(self.trials, winner, self.bench.space, self.bench.plan, confirm.WINNER)
+
     def ablation_step(self) -> Step | None:
         winner, plan = search.winner(self.trials), self.bench.plan
         if not plan.ablate or winner is None or not winner.assignment or not self._time_is_left(0.0):
@@ -196,12 +213,12 @@ class Study:
         return limit <= 0 or self.elapsed_s() + reserve_s < limit
 
     def _reserve_s(self) -> float:
-        """What finals, confirmation and the crash will take, from what trials took so far."""
+        """What finals, confirmation, the long run and the crash will take, from what trials took so far."""
         plan = self.bench.plan
         seconds = [trial.seconds for trial in self.trials if trial.seconds and trial.status is TrialStatus.KEPT]
         one = statistics.median(seconds) if seconds else plan.warmup_s + plan.measure_s
         finals = self._finalists() * plan.finals
-        return one * (finals + 3 * plan.confirm_pairs + 1) + 3 * plan.confirm_pairs * plan.rate_s
+        return one * (finals + 3 * plan.confirm_pairs + 1) + 3 * plan.confirm_pairs * plan.rate_s + plan.validate_s
 
     # --- what came of it
 

@@ -31,6 +31,7 @@ from dbdyno.model.run import Doubt, DoubtNote, Outcome, PhaseOutcome, RunStatus
 from dbdyno.model.trial import StudyPlan, Trial, TrialKind, TrialStatus
 from dbdyno.tune import contract as contracts
 from dbdyno.tune.control import Controller
+from dbdyno.tune.drift import SEARCHED
 from dbdyno.tune.machine_probe import odd
 from dbdyno.tune.store import StudyStore
 
@@ -49,6 +50,8 @@ class Step:
     assignment: Assignment
     rate_per_s: float = 0.0
     """Also an open-loop phase at this rate; 0: none."""
+    measure_s: float = 0.0
+    """Length of the closed loop; 0: the study's."""
     floor_tps: float = 0.0
     """Cut the run short when it is clearly below this throughput; 0: never."""
     second: bool = False
@@ -132,7 +135,9 @@ def _measured(bench: Bench, trial: Trial, step: Step, runs: list[str]) -> Trial:
 
     screen = Screen(step.floor_tps, bench.plan.measure_s)
     stop = screen if step.floor_tps else None
-    outcome = bench.controller.measure(_plan(bench, trial, closed(bench.plan)), _folder(bench, trial, "", runs), stop)
+    outcome = bench.controller.measure(
+        _plan(bench, trial, closed(bench.plan, step.measure_s)), _folder(bench, trial, "", runs), stop
+    )
     if outcome.status is RunStatus.FAILED:
         return _failed(trial, outcome.error or "The run failed without a word.")
     debt = bench.controller.settle()
@@ -148,7 +153,7 @@ def _measured(bench: Bench, trial: Trial, step: Step, runs: list[str]) -> Trial:
             return _failed(trial, rated.error or "The run at the fixed rate failed without a word.")
         if rated.status is RunStatus.INTERRUPTED:
             raise KeyboardInterrupt
-        trial = _with_rate(trial, rated)
+        trial = _with_rate(trial, rated, bench.contract.p99_ms_max)
     return trial
 
 
@@ -182,10 +187,10 @@ class Screen:
         return self.cut
 
 
-def closed(plan: StudyPlan) -> tuple[Phase, ...]:
-    """The closed-loop phases of a trial."""
+def closed(plan: StudyPlan, measure_s: float = 0.0) -> tuple[Phase, ...]:
+    """The closed-loop phases of a trial, measured for so many seconds (0: as the study says)."""
     warmup = (Phase(name="warmup", time_s=plan.warmup_s, measured=False),) if plan.warmup_s > 0 else ()
-    return (*warmup, Phase(name="measure", time_s=plan.measure_s))
+    return (*warmup, Phase(name="measure", time_s=measure_s or plan.measure_s))
 
 
 def at_rate(plan: StudyPlan, rate_per_s: float) -> tuple[Phase, ...]:
@@ -247,6 +252,7 @@ def score(trial: Trial, outcome: Outcome, debt: Debt) -> Trial:
         score=tps_charged,
         tps=count / seconds,
         tps_charged=tps_charged,
+        measured_s=seconds,
         drain_s=debt.seconds,
         p99_ms=_p99_ms(measured),
         write_bytes_per_transaction=_per_transaction(
@@ -257,15 +263,24 @@ def score(trial: Trial, outcome: Outcome, debt: Debt) -> Trial:
     )
 
 
-def _with_rate(trial: Trial, outcome: Outcome) -> Trial:
+def _with_rate(trial: Trial, outcome: Outcome, p99_ms_max: float | None) -> Trial:
     phase = outcome.phase("rate")
     doubts = (*trial.doubts, *(note for note in outcome.doubts if note not in trial.doubts))
     doubted = any(note.doubt.grave for note in doubts)
-    return msgspec.structs.replace(
+    trial = msgspec.structs.replace(
         trial,
         rate_p99_ms=phase.response.p99_us / 1e3 if phase and phase.count else None,
         doubts=doubts,
         status=TrialStatus.DOUBTED if doubted else trial.status,
+    )
+    if trial.kind not in SEARCHED or p99_ms_max is None or (trial.rate_p99_ms or 0.0) <= p99_ms_max or doubted:
+        return trial
+    # Lowered, not thrown away: the search learns in which direction the limit is kept.
+    return msgspec.structs.replace(
+        trial,
+        status=TrialStatus.REJECTED,
+        score=(trial.score or 0.0) * p99_ms_max / (trial.rate_p99_ms or p99_ms_max),
+        says=f"99th percentile {trial.rate_p99_ms:.3g} ms at the fixed rate, {p99_ms_max:g} ms allowed",
     )
 
 

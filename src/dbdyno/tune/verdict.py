@@ -21,6 +21,8 @@ from dbdyno.tune import ablate, confirm, search
 from dbdyno.tune import contract as contracts
 from dbdyno.tune import drift as drifts
 from dbdyno.tune.control import Recovery
+from dbdyno.tune.standing_log import log_bytes_max, log_bytes_per_s
+from dbdyno.tune.validate import validation
 
 if TYPE_CHECKING:
     from dbdyno.tune.study import Study
@@ -63,6 +65,7 @@ def outcome_of(study: Study, status: str) -> StudyOutcome:
             name=plan.name,
             proof=proof_words(facts),
         )
+    noises = noise(trials, arms, plan.confirm_pairs)
     return StudyOutcome(
         status=status,
         winner=assignment,
@@ -73,7 +76,8 @@ def outcome_of(study: Study, status: str) -> StudyOutcome:
         configuration_file=text,
         statements=tuple(statements),
         machine=study_machine(study),
-        noise=noise(trials, arms, plan.confirm_pairs),
+        noise=noises,
+        validation=validation(trials, assignment, bench.space, limit_s=plan.validate_s, noise=_spread(noises)),
         error=study.outcome.error,
     )
 
@@ -107,6 +111,12 @@ def noise(trials: list[Trial], arms: list[confirm.Arm], pairs: int) -> dict[str,
     if degrees:
         found |= {"repeat_cv": sd, "repeat_degrees": degrees}
     return found | confirm.noise(trials, arms, pairs)
+
+
+def _spread(noises: Mapping[str, Scalar]) -> float:
+    """Standard deviation of log throughput between runs of one configuration, the larger of what was seen."""
+    seen = [noises.get(name) for name in ("aa_log_ratio_sd", "repeat_cv")]
+    return max((float(one) for one in seen if isinstance(one, int | float)), default=0.0)
 
 
 def contract_facts(study: Study, winner: Assignment) -> dict[str, Scalar]:
@@ -184,8 +194,7 @@ def recovery(
     seen = f"{found.seconds:.1f} s after a crash under {found.loaded_s:.0f} s of load"
     if found.seconds > contract.recovery_s_max:
         return facts | {"recovery": Verdict.FAIL, "recovery_says": seen}
-    own = [t for t in trials if t.assignment == winner and t.wal_bytes_per_transaction and t.tps]
-    rate = statistics.median((t.wal_bytes_per_transaction or 0.0) * (t.tps or 0.0) for t in own) if own else 0.0
+    rate = log_bytes_per_s(trials, winner)
     stands = log_bytes_max(winner, space, rate)
     replayed = rate * found.loaded_s
     if not stands or replayed < LOG_PART_MIN * stands:
@@ -199,20 +208,6 @@ def recovery(
         "recovery": Verdict.PASS if kept else Verdict.UNKNOWN,
         "recovery_says": f"{seen}; with all {stands / 2**20:.0f} MiB of log that may stand, about {longest:.0f} s",
     }
-
-
-def log_bytes_max(winner: Assignment, space: KnobSpace, rate_per_s: float) -> float:
-    """Most log between two checkpoints at a rate of log, bytes; 0 when nothing bounds it."""
-    bounds: list[float] = []
-    for knob in space.knobs:
-        value = winner.get(knob.name, knob.default)
-        if not isinstance(value, int | float) or value in knob.special:
-            continue
-        if knob.recovery_bytes_per_unit:
-            bounds.append(value * knob.recovery_bytes_per_unit)
-        if knob.recovery_s_per_unit and knob.unit == "s" and rate_per_s:
-            bounds.append(value * rate_per_s)
-    return min(bounds, default=0.0)
 
 
 def written(
