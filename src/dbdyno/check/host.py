@@ -5,66 +5,20 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.check.limited import Limited
-from dbdyno.check.remote import Fetch, SshHost, parse_ssh
+from dbdyno.check.remote import Fetch
 from dbdyno.check.result import Problem
 from dbdyno.hosts.audit import read_facts
 from dbdyno.hosts.subject import Subject
+from dbdyno.hosts.where import LOCAL, UNKNOWN, HostAt, find_host
 from dbdyno.model.clock import Clock
-from dbdyno.model.errors import DynoError, UsageError
+from dbdyno.model.errors import DynoError
 from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts
-from dbdyno.model.target import Target
 
-LOCAL = "local"
-UNKNOWN = "unknown"
-_LOCAL_NAMES = {"localhost", "127.0.0.1", "::1", ""}
-
-
-@dataclass(frozen=True)
-class HostAt:
-    """Where the machine is: `root` of its files, or `ssh`; neither: it is not examined."""
-
-    label: str
-    root: Path | None = None
-    ssh: SshHost | None = None
-
-    @property
-    def examined(self) -> bool:
-        return self.root is not None or self.ssh is not None
-
-    @property
-    def live(self) -> bool:
-        return self.root == Path("/")
-
-
-def find_host(text: str | None, target: Target | None) -> HostAt:
-    """The machine that `--host` means; without it the one that the target's file names, or this one when the server is
-    reached through it. Raises `UsageError`."""
-    words = text if text is not None else _of_target(target)
-    if words == LOCAL:
-        return HostAt(label=LOCAL, root=Path("/"))
-    if words in ("", UNKNOWN, "none"):
-        return HostAt(label="")
-    if words.startswith("ssh://"):
-        return HostAt(label=words, ssh=parse_ssh(words))
-    if words.startswith(("/", "./", "../")):
-        if not Path(words).is_dir():
-            raise UsageError(f"There is no folder {words} for --host.", todo="give local, ssh://user@host, or a folder")
-        return HostAt(label=words, root=Path(words))
-    raise UsageError(
-        "--host names no machine.", found=repr(words), todo="give local, ssh://user@host, unknown, or a folder"
-    )
-
-
-def _of_target(target: Target | None) -> str:
-    if target is None:
-        return UNKNOWN
-    near = target.host.startswith("/") or target.host.lower() in _LOCAL_NAMES or target.sandbox is not None
-    return target.machine if target.machine != LOCAL or near else UNKNOWN
+__all__ = ["LOCAL", "UNKNOWN", "HostAt", "find_host", "limit_fact", "read_host", "subject_of"]
 
 
 def subject_of(facts: Facts, root: Path) -> Subject:

@@ -17,12 +17,12 @@ from pathlib import Path, PurePosixPath
 
 from dbdyno.check.limited import Limited
 from dbdyno.hosts.paths import LINKS, PATTERNS
-from dbdyno.model.errors import HostError, UsageError
+from dbdyno.hosts.ssh import SshHost, ssh_failed
+from dbdyno.model.errors import HostError
 
 UNREADABLE = ".unreadable"
 FILE_BYTES_MAX = 1 << 20
 STREAM_BYTES_MAX = 64 << 20
-_USER_HOST = re.compile(r"(?:(?P<user>[A-Za-z0-9_.][A-Za-z0-9_.@+-]*)@)?(?P<host>[A-Za-z0-9_][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.%]+\])(?::(?P<port>\d{1,5}))?/?")  # fmt: skip # noqa: E501
 
 _SCRIPT = r"""
 LC_ALL=C; export LC_ALL
@@ -41,32 +41,6 @@ printf '%s begin 1\n' "$T"
 {body}
 printf '%s end\n' "$T"
 """
-
-
-@dataclass(frozen=True)
-class SshHost:
-    user: str
-    host: str
-    port: str
-
-    def command(self, connect_s: int) -> list[str]:
-        """System OpenSSH, never asking anything; the remote shell reads a script."""
-        words = ["ssh", "-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={connect_s}", "-o", "LogLevel=ERROR",
-                 "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=2"]  # fmt: skip
-        words += ["-p", self.port] if self.port else []
-        words += ["-l", self.user] if self.user else []
-        return [*words, "--", self.host.strip("[]"), "sh", "-s"]
-
-
-def parse_ssh(url: str) -> SshHost:
-    """`ssh://user@host:port`. Raises `UsageError`; a password in it is refused without repeating it."""
-    text = url.removeprefix("ssh://")
-    if ":" in text.partition("@")[0] and "@" in text:
-        raise UsageError("A password does not belong into an ssh:// URL.", todo="use a key, or ssh-agent")
-    match = _USER_HOST.fullmatch(text)
-    if match is None:
-        raise UsageError("The ssh:// URL cannot be understood.", found=repr(url), todo="write ssh://user@host:port")
-    return SshHost(user=match["user"] or "", host=match["host"], port=match["port"] or "")
 
 
 @dataclass
@@ -118,9 +92,11 @@ class Fetch:
 
     def over_ssh(self, host: SshHost, timeout_s: float) -> Fetched:
         """Runs the script there. Raises `HostError` that says which way SSH failed."""
-        command = host.command(max(1, int(timeout_s)))
+        connect_s = max(1, int(timeout_s))
         try:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process = subprocess.Popen(
+                host.command(connect_s), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
         except FileNotFoundError:
             raise HostError("There is no ssh on this machine.", todo="install the OpenSSH client") from None
         try:
@@ -128,12 +104,15 @@ class Fetch:
         except TimeoutError:
             raise HostError(
                 f"{host.host} did not answer within {timeout_s:g} s.",
-                todo="try it by hand: " + shlex.join([*command[:-2], "true"]) + "; or give it longer with --timeout",
+                todo=f"try it by hand: {host.by_hand(connect_s)}; or give it longer with --timeout",
             ) from None
         finally:
             process.kill()
             process.wait()
         if f"{self.token} end".encode() not in out[-4096:]:
+            if len(out) > STREAM_BYTES_MAX:
+                todo = "see what its shell prints"
+                raise HostError(f"{host.host} sent more than {STREAM_BYTES_MAX >> 20} MiB.", todo=todo)
             raise ssh_failed(host, process.returncode, words.decode(errors="replace"), len(out))
         return parse_stream(out, self.token)
 
@@ -152,43 +131,6 @@ def _talk(process: subprocess.Popen[bytes], script: bytes) -> tuple[bytes, bytes
         process.kill()
     process.wait()
     return out, errors.result(5.0) or b""
-
-
-def ssh_failed(host: SshHost, code: int, words: str, got: int) -> HostError:
-    """The way in which SSH failed, from its words: it has one exit status for all."""
-    found = " ".join(words.split())[-500:] or f"exit status {code}"
-    if got > STREAM_BYTES_MAX:
-        return HostError(f"{host.host} sent more than {STREAM_BYTES_MAX >> 20} MiB.", todo="see what its shell prints")
-    for part, what, todo in _FAILURES:
-        if part.lower() in words.lower():
-            return HostError(f"{what}: {host.host}.", found=found, todo=todo)
-    if code == 255:
-        return HostError(f"SSH to {host.host} failed.", found=found, todo=f"try it by hand: ssh {host.host} true")
-    return HostError(
-        f"{host.host} let us in, but its shell did not run the script to its end.",
-        found=f"{found}; {got} bytes came",
-        todo="the account needs a POSIX shell and no forced command; or use dyno collect --script there",
-    )
-
-
-_FAILURES: tuple[tuple[str, str, str], ...] = (
-    ("REMOTE HOST IDENTIFICATION HAS CHANGED", "The host's key is not the one that is known",
-     "find out why before you go on; then ssh-keygen -R HOST"),
-    ("Host key verification failed", "The host's key is not known yet", "connect once by hand and compare the key"),
-    ("Permission denied", "SSH refuses the user or the key", "check the user; load the key into ssh-agent"),
-    ("Too many authentication failures", "SSH refuses the user or the key", "name one key (IdentityFile)"),
-    ("Could not resolve hostname", "The host's name is not known", "check the name after ssh://"),
-    ("Connection refused", "Nothing listens for SSH there", "check the port, and that sshd runs"),
-    ("timed out", "The host does not answer", "check the address and the way there (firewall, VPN)"),
-    ("No route to host", "There is no way to the host", "check the network"),
-    ("Network is unreachable", "There is no way to the host", "check the network"),
-    ("kex_exchange_identification", "The host closed the connection at once", "see sshd's log there (limits)"),
-    ("Connection closed by", "The host closed the connection", "see sshd's log there"),
-    ("Connection reset by", "The host closed the connection", "see sshd's log there"),
-    ("Bad owner or permissions", "ssh does not accept its own configuration", "chmod 600 ~/.ssh/config"),
-    ("no matching", "The two sides have no algorithm in common", "update the older one of them"),
-    ("This account is currently not available", "The account has no shell", "use an account with a shell"),
-)  # fmt: skip
 
 
 def parse_stream(stream: bytes, token: str) -> Fetched:

@@ -19,9 +19,10 @@ from dbdyno.check.book import engine_module
 from dbdyno.check.dump import read_dump
 from dbdyno.check.host import LOCAL, find_host, limit_fact, read_host
 from dbdyno.check.redact import HIDDEN, redacted, without_secrets
-from dbdyno.check.remote import Fetch, parse_ssh, parse_stream
+from dbdyno.check.remote import Fetch, parse_stream
 from dbdyno.check.server import ServerRead, rates
 from dbdyno.cli.common import SystemClock
+from dbdyno.hosts.ssh import parse_ssh
 from dbdyno.model.errors import HostError, TargetError, UsageError
 from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts
