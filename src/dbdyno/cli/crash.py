@@ -77,6 +77,8 @@ DISK_BYTES = "2G"
 @click.option(
     "--max-recovery", "recovery_s", type=click.FloatRange(1), default=120.0, show_default=True, help="In seconds."
 )
+@click.option("--pitr/--no-pitr", default=True, show_default=True, help="Point-in-time recovery is promised, too.")
+@click.option("--replication/--no-replication", default=True, show_default=True, help="And a log for replicas.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Drives all randomness.")
 @click.option("--name", default=None, help="Name of the proof.")
 @click.option("--resume", default=None, metavar="PROOF", help="Go on with a proof that was interrupted.")
@@ -169,6 +171,7 @@ def _plan(model: Sandbox, workload: str, flags: dict[str, Any], clock: SystemClo
         assignment=assignment,
         level=Level[flags["level"]],
         recovery_s_max=flags["recovery_s"],
+        log_agrees=flags["pitr"] or flags["replication"],
         states=flags["states"],
         controls=controls,
         control_states=(flags["control_states"] or max(5, flags["states"] // 3)) if controls else 0,

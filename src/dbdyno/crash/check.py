@@ -8,7 +8,7 @@ the journal makes it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dbdyno.crash.acks import KINDS, History, Key, Sent
@@ -71,6 +71,24 @@ def judge(history: History, dataset: Dataset, rows: Rows, *, flush: int | None, 
     ]
     oldest = max(((time_s - sent.acked_s) * 1e3 for sent in lost), default=None)
     return Judgement(required=len(bound), lost=len(lost), lost_oldest_ms=oldest, damages=tuple(damages))
+
+
+def disagreements(journal: Iterable[Key], logged: Collection[Key]) -> list[Damage]:
+    """What the tables hold and the log that others read does not, and the reverse. The engine recovers from its own log
+    and asks the other one which of its last transactions were committed, so both hold the same, if both were flushed.
+    """
+    tables, log = set(journal), set(logged)
+    found = []
+    for those, where in (
+        (tables - log, "in the tables and not in the log"),
+        (log - tables, "in the log and not in the tables"),
+    ):
+        if those:
+            first = _name(min(those, key=lambda key: (key[1], key[0])))
+            found.append(
+                _damage(DamageKind.LOG, f"{len(those)} of {len(tables | log)} transactions are {where}: {first} …")
+            )
+    return found
 
 
 def binds(sent: Sent, flush: int | None, time_s: float) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdyno.crash.acks import History
-from dbdyno.crash.check import Dataset, Judgement, judge, shorten
+from dbdyno.crash.check import Dataset, Judgement, disagreements, judge, shorten
 from dbdyno.crash.hooks import Integrity, file_damage
-from dbdyno.crash.rows import read_rows
+from dbdyno.crash.rows import JOURNAL, read_rows
 from dbdyno.crash.server import CrashServer
 from dbdyno.crash.verdict import LOSSLESS
 from dbdyno.model.crash import SUBJECT, Control, CrashPlan, Damage, DamageKind, StateResult
@@ -57,7 +57,7 @@ class Examiner:
             judgement, unknown = self._judge(server, moment)
             damages += judgement.damages
             damages += self._engine_damages(server)
-            if moment.files and not damages:
+            if moment.files and not any(damage.kind.corrupts for damage in damages):
                 damages += self._file_damages(server)
         except SandboxError as error:
             damages.append(Damage(kind=DamageKind.START, says=error.what))
@@ -73,7 +73,7 @@ class Examiner:
             id=moment.id,
             arm=arm.name,
             kind=moment.kind,
-            verdict=Verdict.FAIL if damages else Verdict.UNKNOWN if unknown else Verdict.PASS,
+            verdict=Verdict.FAIL if any(map(self._counts, damages)) else Verdict.UNKNOWN if unknown else Verdict.PASS,
             required=judgement.required,
             lost=judgement.lost,
             lost_oldest_ms=judgement.lost_oldest_ms,
@@ -99,7 +99,19 @@ class Examiner:
             rows = read_rows(session)
         finally:
             session.close()
-        return judge(self.history, self.dataset, rows, flush=moment.flush, time_s=moment.time_s), ""
+        found = judge(self.history, self.dataset, rows, flush=moment.flush, time_s=moment.time_s)
+        logged = self.integrity.logged(server.target, server.secret, JOURNAL)
+        if logged is None:
+            return found, ""
+        if logged.problem:
+            return found, logged.problem if self.plan.log_agrees else ""
+        differs = disagreements((row[:2] for row in rows.journal), logged.keys)
+        return replace(found, damages=(*found.damages, *differs)), ""
+
+    def _counts(self, damage: Damage) -> bool:
+        """Whether it makes the state a bad one: the log that others read must agree where the contract needs it, and a
+        control is there to show what it shows."""
+        return damage.kind is not DamageKind.LOG or self.plan.log_agrees or self.arm.name != SUBJECT
 
     def _conditions(self, server: CrashServer) -> tuple[Judgement, str]:
         """Other workloads: their consistency conditions."""

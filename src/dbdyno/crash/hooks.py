@@ -24,7 +24,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Protocol
 
-from dbdyno.model.crash import Control
+from dbdyno.model.crash import Control, Logged
 from dbdyno.model.errors import HostError, UsageError
 from dbdyno.model.knob import Level
 from dbdyno.model.target import Secret, Target
@@ -51,6 +51,11 @@ class Integrity(Protocol):
         be asked."""
         ...
 
+    def logged(self, target: Target, secret: Secret, table: str) -> Logged | None:
+        """What the log that replicas and a recovery to a moment read says was inserted into a table; None where there
+        is none, or it is the one that the server itself recovers from. Raises `TargetError`."""
+        ...
+
     def file_checks(self, data: Path, programs: Path) -> list[list[str]]:
         """Commands that check the files of a server that was stopped in order, and fail when something is wrong with
         them. `programs` is the folder of the server's binaries. Empty where there is no such tool."""
@@ -72,6 +77,9 @@ class NoIntegrity:
 
     def damages(self, target: Target, secret: Secret) -> list[str]:
         return []
+
+    def logged(self, target: Target, secret: Secret, table: str) -> Logged | None:
+        return None
 
     def file_checks(self, data: Path, programs: Path) -> list[list[str]]:
         return []

@@ -10,8 +10,9 @@ from dbdyno.model.fact import Scalar
 from dbdyno.model.probe import Column, ColumnKind, Probe
 
 TIMEOUT_S = 60.0
+JOURNAL = "ledger_journal"
 _TABLES = {
-    "journal": ("ledger_journal", ("client", "seq", "kind", "a", "b", "amount")),
+    "journal": (JOURNAL, ("client", "seq", "kind", "a", "b", "amount")),
     "entries": ("ledger_entry", ("client", "seq", "part", "payload")),
     "accounts": ("ledger_account", ("id", "balance", "filler")),
     "pages": ("ledger_page", ("id", "client", "seq", "body")),

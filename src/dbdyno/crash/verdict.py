@@ -66,6 +66,7 @@ def arm_outcome(
         states=len(judged),
         losing=len(losing),
         corrupt=len(corrupt),
+        disagreeing=sum(one.disagrees for one in judged),
         unknown=len(cuts) - len(judged),
         lost_max=max((one.lost for one in judged), default=0),
         lost_oldest_ms=max((one.lost_oldest_ms for one in judged if one.lost_oldest_ms is not None), default=None),
@@ -147,6 +148,8 @@ def _broken(plan: CrashPlan, subject: ArmOutcome, level: Level) -> str:
     slowest = subject.recovery_s_max
     if slowest is not None and slowest > plan.recovery_s_max:
         return f"a recovery took {slowest:.1f} s, the contract allows {plan.recovery_s_max:g} s"
+    if plan.log_agrees and subject.disagreeing:
+        return "the log that replicas and a recovery to a moment read does not hold what the tables hold"
     return ""
 
 
@@ -169,7 +172,7 @@ def _needs_tearing(plan: CrashPlan, name: str) -> bool:
 
 def _seen(arm: ArmOutcome) -> str:
     """What was seen of a configuration, in one clause."""
-    if not arm.losing and not arm.corrupt:
+    if not arm.losing and not arm.corrupt and not arm.disagreeing:
         bound = f"at {CONFIDENCE:.0%} confidence fewer than {arm.rate_high or 1.0:.1%} of such states are bad"
         return f"no violation in {arm.states} crash states ({bound})"
     words = []
@@ -178,4 +181,6 @@ def _seen(arm: ArmOutcome) -> str:
     if arm.losing:
         oldest = f", the oldest {arm.lost_oldest_ms:.0f} ms old" if arm.lost_oldest_ms is not None else ""
         words.append(f"{arm.losing} of {arm.states} lose up to {arm.lost_max} acknowledged transactions{oldest}")
+    if arm.disagreeing:
+        words.append(f"in {arm.disagreeing} of {arm.states} the log that others read and the tables disagree")
     return "; ".join(words)

@@ -35,16 +35,27 @@ class DamageKind(enum.StrEnum):
     """The server does not start."""
     MOUNT = "mount"
     """The file system cannot be mounted."""
+    LOG = "log"
+    """The log that replicas and a recovery to a moment read holds other transactions than the tables."""
 
     @property
     def corrupts(self) -> bool:
-        """Whether it is more than the loss of a tail."""
-        return self is not DamageKind.LOST
+        """Whether it is more than the loss of a tail; the log that others read is judged apart."""
+        return self not in (DamageKind.LOST, DamageKind.LOG)
 
 
 class Damage(Record, frozen=True, kw_only=True):
     kind: DamageKind
     says: str
+
+
+class Logged(Record, frozen=True, kw_only=True):
+    """What the log that replicas and a recovery to a moment read says was inserted into a table."""
+
+    keys: frozenset[tuple[int, int]] = frozenset()
+    """The first two columns of each row."""
+    problem: str = ""
+    """Why it cannot be read."""
 
 
 class Control(Record, frozen=True, kw_only=True):
@@ -76,6 +87,9 @@ class CrashPlan(Record, frozen=True, kw_only=True):
     level: Level = Level.L3
     """What the contract promises."""
     recovery_s_max: float = 120.0
+    log_agrees: bool = True
+    """Whether a log that replicas and a recovery to a moment read, where the server keeps one apart from its own, must
+    hold what the tables hold: the contract promises one of the two."""
     states: int
     """Crash states of the configuration on trial."""
     control_states: int = 0
@@ -125,6 +139,10 @@ class StateResult(Record, frozen=True, kw_only=True):
     def corrupt(self) -> bool:
         return any(damage.kind.corrupts for damage in self.damages)
 
+    @property
+    def disagrees(self) -> bool:
+        return any(damage.kind is DamageKind.LOG for damage in self.damages)
+
 
 class KindCount(Record, frozen=True, kw_only=True):
     states: int = 0
@@ -150,6 +168,8 @@ class ArmOutcome(Record, frozen=True, kw_only=True):
     """That were judged; the crash of the process alone is not among them."""
     losing: int = 0
     corrupt: int = 0
+    disagreeing: int = 0
+    """States in which the log that replicas and a recovery to a moment read does not hold what the tables hold."""
     unknown: int = 0
     lost_max: int = 0
     """Most transactions lost in one state."""

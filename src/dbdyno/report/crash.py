@@ -121,6 +121,7 @@ def arms_table(outcome: CrashOutcome) -> Table:
         "states",
         "losing",
         "corrupt",
+        "log differs",
         "bad rate",
         "95 % bound",
         "lost at most",
@@ -130,7 +131,7 @@ def arms_table(outcome: CrashOutcome) -> Table:
         title="configurations",
         heads=heads,
         rows=[_arm_cells(arm) for arm in outcome.arms],
-        numeric=[False, False, False, *[True] * 9, False],
+        numeric=[False, False, False, *[True] * 10, False],
     )
 
 
@@ -143,6 +144,7 @@ def _arm_cells(arm: ArmOutcome) -> list[str]:
         figures.grouped(arm.states),
         figures.grouped(arm.losing),
         figures.grouped(arm.corrupt),
+        figures.grouped(arm.disagreeing),
         figures.percent(arm.rate),
         figures.percent(arm.rate_high),
         figures.grouped(arm.lost_max),
@@ -210,6 +212,8 @@ def arm_line(arm: ArmOutcome) -> str:
         caught = {True: "caught", False: "NOT CAUGHT", None: "not finished"}[arm.caught]
         parts[0] += f" ({caught}; {arm.expected.name} at most)"
     parts.append(f"{arm.losing} losing and {arm.corrupt} corrupt of {arm.states} states")
+    if arm.disagreeing:
+        parts.append(f"in {arm.disagreeing} the log that others read disagrees")
     if arm.unknown:
         parts.append(f"{arm.unknown} not judged")
     if arm.losing:

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from ledger import DATASET, STEP_S, history, rows
 
 from dbdyno.crash.acks import KINDS, History, Key
-from dbdyno.crash.check import DAMAGES_MAX, Judgement, Rows, judge, shorten
+from dbdyno.crash.check import DAMAGES_MAX, Judgement, Rows, disagreements, judge, shorten
 from dbdyno.model.crash import Damage, DamageKind
 
 ALL = history(
@@ -144,3 +144,11 @@ def test_long_lists_are_shortened() -> None:
     assert len(kept) <= DAMAGES_MAX
     assert kept[-1].says == "torn"
     assert left_out + len(kept) == 51
+
+
+def test_both_logs_hold_the_same_or_it_is_said() -> None:
+    assert disagreements([(1, 1), (1, 2)], {(1, 2), (1, 1)}) == []
+    behind, ahead = disagreements([(1, 1), (2, 1), (2, 2)], {(2, 1), (3, 1)})
+    assert behind.kind is ahead.kind is DamageKind.LOG
+    assert behind.says.startswith("2 of 4 transactions are in the tables and not in the log: transaction 1/1")
+    assert ahead.says.startswith("1 of 4 transactions are in the log and not in the tables: transaction 3/1")

@@ -112,3 +112,17 @@ def test_the_bound_is_the_exact_one(bad: int, tried: int) -> None:
 def test_the_bound_for_none_is_near_the_rule_of_three() -> None:
     assert upper_bound(0, 300) == pytest.approx(3 / 300, rel=0.01)
     assert upper_bound(5, 5) == upper_bound(0, 0) == 1.0
+
+
+def test_a_log_that_disagrees_breaks_what_needs_it() -> None:
+    results = [*SOUND, state(11, DamageKind.LOG), *CONTROLS]
+    found = judged(results)
+    subject = found.arms[0]
+    assert (subject.level, subject.losing, subject.corrupt, subject.disagreeing) == (Level.L3, 0, 0, 1)
+    assert found.verdict is Verdict.FAIL
+    assert "in 1 of 11" in found.says
+    # A contract without replicas and recoveries to a moment does not need that log.
+    assert judged(results, on=plan(log_agrees=False)).verdict is Verdict.PASS
+    # A control that shows nothing else is caught by it.
+    lossy = judged([*SOUND, state(1, DamageKind.LOG, arm="lossy"), CONTROLS[1]])
+    assert (lossy.verdict, lossy.arms[1].caught) == (Verdict.PASS, True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dbdyno.engines._mysql import binlog
 from dbdyno.engines._mysql.damage import execute, table_damages
+from dbdyno.model.crash import Logged
 from dbdyno.model.target import Secret, Target
 
 _WRITE_AT_ONCE = "SET GLOBAL rocksdb_force_flush_memtable_now = 1"
@@ -21,6 +23,9 @@ class Integrity:
 
     def damages(self, target: Target, secret: Secret) -> list[str]:
         return table_damages(target, secret)
+
+    def logged(self, target: Target, secret: Secret, table: str) -> Logged | None:
+        return binlog.logged(target, secret, table)
 
     def file_checks(self, data: Path, programs: Path) -> list[list[str]]:
         """None: blocks carry checksums, which every read verifies."""

@@ -55,6 +55,9 @@ class Integrity:
         except psycopg.OperationalError as error:
             raise TargetError(f"{target.label} could not be asked for damage.", found=_words(error)) from None
 
+    def logged(self, target: Target, secret: Secret, table: str) -> None:
+        """None: replicas and recoveries read the log that the server itself recovers from."""
+
     def file_checks(self, data: Path, programs: Path) -> list[list[str]]:
         tool = programs / "pg_checksums"
         return [[str(tool), "--check", "--pgdata", str(data)]] if tool.exists() else []
