@@ -55,7 +55,7 @@ def test_settings_are_applied_seen_and_undone(server: Sandbox, tmp_path: Path) -
     fixes.write(folder, checked)
     plan = fixes.read_plan(folder)
     assert plan.settings["full_page_writes"] == "on"
-    assert "full_page_writes" in (folder / "server/settings.conf").read_text()
+    assert "full_page_writes" in (folder / "server/90-dyno.conf").read_text()
     hand = TargetServer(resolved_of(server), SystemClock())
     outcome = apply(
         plan, folder, Machine(tmp_path), server=hand, recheck=lambda: look(server, tmp_path).findings, stamp="1"

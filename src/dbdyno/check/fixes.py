@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dbdyno.check import fixes_files, fixes_script
+from dbdyno.check.book import engine_module
 from dbdyno.check.fixes_steps import Step, steps_of
 from dbdyno.check.result import Checked
 from dbdyno.engines.registry import checkable_named
@@ -24,6 +25,7 @@ from dbdyno.model.record import Record, from_json, to_json
 
 FIX_FORMAT = 1
 PLAN = "fixes.json"
+_BEFORE_CHARACTERS_MAX = 200
 PLAN_BYTES_MAX = 16 << 20
 
 
@@ -160,23 +162,38 @@ def _server_files(checked: Checked, plan: Plan) -> dict[str, str]:
         return {}
     assignment: Assignment = dict(plan.settings)
     lines = [
-        f"{fix.line}  # {finding.rule}: {fix.before} before"
+        f"{fix.line}  # {finding.rule}: {_one_line(fix.before)} before"
         for finding in checked.findings
         for fix in finding.fixes
         if fix.kind == "setting" and plan.settings.get(fix.name) == fix.value and fix.line
     ]
-    files = {"server/settings.conf": "\n".join(dict.fromkeys(lines)) + "\n"} if lines else {}
     statements: list[str] = []
     with contextlib.suppress(UsageError):
         engine = checkable_named(checked.engine)
         if isinstance(engine, Advised):
             text, statements = engine.render(assignment)
-            files.setdefault("server/settings.conf", text if text.endswith("\n") else text + "\n")
+            lines = lines or text.splitlines()
+    name, text = _settings_file(checked.engine, list(dict.fromkeys(lines)))
+    files = {f"server/{name}": text} if lines else {}
     live = [fix.live for finding in checked.findings for fix in finding.fixes if fix.kind == "setting" and fix.live]
     undo = [fix.undo for finding in checked.findings for fix in finding.fixes if fix.kind == "setting" and fix.undo]
     files["server/settings.sql"] = "\n".join(dict.fromkeys(live or statements)) + "\n"
     files["server/undo.sql"] = "\n".join(dict.fromkeys(undo)) + "\n" if undo else ""
     return {name: content for name, content in files.items() if content}
+
+
+def _one_line(text: str) -> str:
+    """A server's words inside a comment: they must not end it."""
+    words = " ".join(text.split())
+    return "".join(one for one in words if one.isprintable())[:_BEFORE_CHARACTERS_MAX] or "empty"
+
+
+def _settings_file(engine: str, lines: list[str]) -> tuple[str, str]:
+    """Name and text of a file that the server reads, as its engine has it (`fixfile.py`)."""
+    if (module := engine_module(engine, "fixfile")) is not None:
+        name, text = module.settings_file(lines)
+        return str(name), str(text)
+    return "settings.conf", "".join(f"{line}\n" for line in lines)
 
 
 def _readme(plan: Plan, names: list[str]) -> str:
