@@ -119,6 +119,19 @@ def test_it_goes_on_after_being_killed(home: Home) -> None:
     assert len(states) == 13
 
 
+def test_a_sandbox_goes_with_what_a_killed_proof_left(home: Home) -> None:
+    command = [*DYNO, "crash", "sandbox:postgresql?name=r", *SHORT, "--states", "5", "--name", "r"]
+    with subprocess.Popen(command, env=environment(home), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any("load for" in line for line in process.stderr)
+        process.kill()
+    left = Path("/proc/self/mountinfo").read_text()
+    assert str(home.root) in left
+    assert "Removed r" in dyno(home, "sandbox", "rm", "r")
+    assert "r" not in {entry.name for entry in home.sandboxes.iterdir()}
+    _nothing_mounted(home)
+
+
 def test_only_the_power_of_a_sandbox_is_cut(home: Home) -> None:
     url = "postgresql://somebody@127.0.0.1:1/x"
     for leave in ((), ("--allow", "crash")):

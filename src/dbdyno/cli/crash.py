@@ -181,7 +181,7 @@ def _plan(model: Sandbox, workload: str, flags: dict[str, Any], clock: SystemClo
         threads=flags["threads"],
         load_s=flags["load_s"],
         disk_bytes=parse_size(flags["size"], "size"),
-        work=str(model.folder / "crash" / name),
+        work=str(model.folder / modes.WORK / name),
         command=tuple(["dyno", *sys.argv[1:]]),
     )
 

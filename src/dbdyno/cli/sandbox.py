@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dbdyno.cli.common import SystemClock, console, home, say_note
+from dbdyno.crash import modes
 from dbdyno.engines.registry import engine_named, engines
 from dbdyno.model.errors import EXIT_WORSE, SandboxError, UsageError
 from dbdyno.model.knob import Assignment
@@ -177,8 +178,23 @@ def remove(names: tuple[str, ...], every: bool, force: bool) -> None:
         raise UsageError("Which sandboxes?", todo="name them, or say --all")
     known = [one.name for one in sandboxes.list_sandboxes(home(), clock=SystemClock())] if every else names
     for name in known:
+        _put_proofs_away(name, force=force)
         sandboxes.remove(home(), name, clock=SystemClock(), force=force)
         console(stderr=True).print(f"Removed {name}.")
+
+
+def _put_proofs_away(name: str, *, force: bool) -> None:
+    """Unmounts and ends what a power-loss proof that was killed left on a sandbox."""
+    clock = SystemClock()
+    try:
+        one = sandboxes.open_sandbox(home(), None, name, clock=clock)
+    except SandboxError:
+        if force:
+            modes.put_away((home().sandboxes / name).resolve(), clock)
+        return
+    if (one.folder / modes.WORK).is_dir():
+        with one.held():
+            modes.put_away(one.folder, clock)
 
 
 def _open(name: str) -> Sandbox:

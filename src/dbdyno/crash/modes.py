@@ -16,6 +16,8 @@ from dbdyno.model.crash import CrashPlan
 
 BLOCK, FOLDER = "block", "folder"
 MODES = (BLOCK, FOLDER)
+WORK = "crash"
+"""Folder of a sandbox's proofs in its own: a folder a proof, in it one a configuration."""
 NO_FILE_SYSTEM = "none"
 """What stands for the file system in the mode that has none of its own."""
 
@@ -57,3 +59,9 @@ def clean(where: Path, clock: Clock) -> None:
     """Unmounts and ends whatever a killed dyno left there, in any mode."""
     disk.clean(where, clock)
     folder.clean_folder(where, clock)
+
+
+def put_away(folder: Path, clock: Clock) -> None:
+    """The same for all proofs on the sandbox in this folder. Harmless when there is nothing. Raises `HostError`."""
+    for where in sorted((folder / WORK).glob("*/*/disk")):
+        clean(where, clock)

@@ -248,8 +248,7 @@ def _process_id(arm: Control) -> str:
 
 def clean_work(model: Sandbox, clock: Clock) -> None:
     """Unmounts and ends whatever a killed proof left on this sandbox, whose lock must be held. Recordings stay."""
-    for disk in sorted((model.folder / "crash").glob("*/*/disk")):
-        modes.clean(disk, clock)
+    modes.put_away(model.folder, clock)
 
 
 def replay(plan: CrashPlan, model: Sandbox, folder: CrashFolder, clock: Clock, identity: str) -> StateResult:

@@ -140,7 +140,7 @@ class Prover:
             mode=self.mode,
             seed=self.seed,
             load_s=self.load_s,
-            work=str(sandbox.folder / "crash" / folder.name),
+            work=str(sandbox.folder / modes.WORK / folder.name),
             command=self.command,
         )
         folder.create(plan)

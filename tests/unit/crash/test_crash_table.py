@@ -20,10 +20,10 @@ def tool(tmp_path: Path) -> Any:
     spec = importlib.util.spec_from_file_location("crash_table", ROOT / "tools" / "crash_table.py")
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.PAGE = tmp_path / "page.md"
-    module.PAGE.write_text(f"before\n{module.BEGIN}\n{module.table([])}\n{module.END}\nafter\n")  # type: ignore[attr-defined]
+    module.PAGE.write_text(f"before\n{module.BEGIN}\n{module.table([])}\n{module.END}\nafter\n")
     return module
 
 
