@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.engines._mysql import memory
-from dbdyno.engines._mysql.facts import advisories, derive, read_files
+from dbdyno.engines._mysql.facts import derive, read_files
 from dbdyno.model.fact import Fact, Scalar
 from dbdyno.model.facts import Facts, MissingFact
 
@@ -94,12 +94,6 @@ def test_settings_that_somebody_chose_and_that_go() -> None:
     assert derived(usual)["server.deprecated_count"].value == 0
     before = {"server.version": 80012, "setting.innodb_log_files_in_group": "4"}
     assert derived(before)["server.deprecated_count"].value == 0
-
-
-def test_each_advisory_has_a_source_with_a_year() -> None:
-    rows = [*advisories()["fault"], *advisories()["setting"]]
-    assert len(rows) > 10
-    assert all("(20" in row["source"] for row in rows)
 
 
 def test_a_password_that_everybody_can_read(tmp_path: Path) -> None:

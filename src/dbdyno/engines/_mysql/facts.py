@@ -170,11 +170,12 @@ def _of_version(facts: Facts) -> Iterator[Fact]:
     product = versions.product(version)
     series = f"{version % versions.MARIADB // 10_000}.{version % 10_000 // 100}"
     known, source = advisories(), "advisories.toml"
-    day = known["end_of_life"][product].get(series)
-    at = datetime.datetime.fromisoformat(day).replace(tzinfo=datetime.UTC).timestamp() if day else None
-    unknown = "" if day else f"series {series} is not in our table"
+    end = known["end_of_life"][product].get(series)
+    at = datetime.datetime.fromisoformat(end["day"]).replace(tzinfo=datetime.UTC).timestamp() if end else None
+    unknown = "" if end else f"series {series} is not in our table"
     yield Fact(name="server.series", source="server.version", value=f"{product} {series}")
-    yield Fact(name="server.end_of_life_unix_s", unit="s", source=source, value=at, unknown=unknown)
+    told = end["source"] if end else source
+    yield Fact(name="server.end_of_life_unix_s", unit="s", source=told, value=at, unknown=unknown)
     faults = [
         f"{one['says']} (mended in {one['mended']}; {one['source']}): {one['todo']}"
         for one in known["fault"]

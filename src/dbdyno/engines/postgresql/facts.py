@@ -109,13 +109,13 @@ def _advisories(facts: Facts) -> Iterator[Fact]:
     major = int(version // 10000)
     minor = int(version % 10000) if major >= 10 else int(version % 100)
     known, source = advisories(), "advisories.toml"
-    day = known["end_of_life"].get(str(major))
-    if day is None:
+    end = known["end_of_life"].get(str(major))
+    if end is None:
         unknown = f"version {major} is not in our table"
         yield Fact(name="server.end_of_life_unix_s", unit="s", source=source, unknown=unknown)
     else:
-        at = datetime.datetime.fromisoformat(day).replace(tzinfo=datetime.UTC).timestamp()
-        yield Fact(name="server.end_of_life_unix_s", unit="s", source=source, value=at)
+        at = datetime.datetime.fromisoformat(end["day"]).replace(tzinfo=datetime.UTC).timestamp()
+        yield Fact(name="server.end_of_life_unix_s", unit="s", source=end["source"], value=at)
     yield Fact(name="server.minor", source="server.version", value=minor)
     yield Fact(name="server.minor_known", source=source, value=int(known["minor"].get(str(major), minor)))
     faults = [

@@ -4,11 +4,11 @@ What it checks: the series of the server still gets fixes, and will for another 
 
 Why it matters: faults that lose data or let strangers in are not mended any more.
 
-Remedy: plan the update to a series with long support (MySQL 8.4; MariaDB 10.11, 11.4, 11.8).
+Remedy: plan the update to a series with long support (MySQL 8.4, 9.7; MariaDB 10.11, 11.4, 11.8, 12.3).
 
 Risk: an update wants a rehearsal with the own statements, and a way back.
 
-References: the table advisories.toml of this folder, with its sources and dates (2025).
+References: the table advisories.toml of this folder, each row with its source and date (2026).
 """
 
 from dbdyno.engines._mysql.rules._setting import by_hand
@@ -39,7 +39,7 @@ RULE = Rule(
     title="The version gets fixes",
     topic="version",
     check=check,
-    source="MySQL lifetime support policy (read 2025); MariaDB maintenance policy (read 2025)",
+    source="Oracle Lifetime Support Policy, MySQL; MariaDB maintenance policy (2026)",
     good={"server.series": "mysql 8.4", "server.end_of_life_unix_s": 2000000000.0, "check.unix_s": 1700000000.0},
     bad={"server.series": "mysql 5.7", "server.end_of_life_unix_s": 1600000000.0, "check.unix_s": 1700000000.0},
 )
