@@ -10,6 +10,8 @@ ASYNC_SHARE = 7 / 8
 """From this part of the limit on, pages are flushed for the age, asynchronously, and …"""
 SYNC_SHARE = 15 / 16
 """… from this part on a writer waits for it. Both as InnoDB computes them from the limit (log0log, 5.1 to 8.0.29)."""
+DISK_BUSY_MS_PER_S = 900.0
+_LIMIT_NEAR = 0.8
 _STRETCH = 3
 _MARIADB = 1_000_000
 _RESTART = frozenset(
@@ -42,6 +44,36 @@ def age_share(recording: Recording, stall: Stall | None) -> float:
     limit = recording.role("checkpoint_age_limit_bytes").median()
     age = within(recording.role("checkpoint_distance_bytes"), stall).max()
     return age / limit if limit > 0 else 0.0
+
+
+def disk_busy_ms(recording: Recording, stall: Stall | None) -> float:
+    """Milliseconds of each second in which the disk under the data had something to do; of the busiest one where it is
+    not known which that is. Raises `MissingSeries`."""
+    return max(within(recording.series("disk", "busy_ms", key), stall).mean() for key in _data_disks(recording))
+
+
+def disk_full(recording: Recording, stall: Stall | None) -> bool | None:
+    """Whether the disk was busy nearly all the time, or wrote nearly as often as its control group may (what a limit
+    holds back is not under way, so that the disk looks idle); None where neither can be seen."""
+    allowed = recording.facts.find("host.cgroup_write_iops")
+    try:
+        if disk_busy_ms(recording, stall) >= DISK_BUSY_MS_PER_S:
+            return True
+        if allowed is None or not isinstance(allowed.value, int | float) or allowed.value <= 0:
+            return False
+        disks = _data_disks(recording)
+        writes = max(within(recording.series("disk", "writes", key), stall).mean() for key in disks)
+    except MissingFact:
+        return None
+    return writes >= _LIMIT_NEAR * allowed.value
+
+
+def _data_disks(recording: Recording) -> list[str | None]:
+    known = recording.facts.find("host.disk_device")
+    disks = recording.keys("disk")
+    if known is not None and not known.unknown and str(known.value) in disks:
+        return [str(known.value)]
+    return [*disks] or [None]
 
 
 def names(recording: Recording, *roles: str) -> tuple[str, ...]:

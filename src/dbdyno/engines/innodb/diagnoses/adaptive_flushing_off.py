@@ -22,6 +22,7 @@ import numpy as np
 
 from dbdyno.engines.innodb.diagnoses._server import (
     ASYNC_SHARE,
+    SYNC_SHARE,
     age_share,
     flag,
     judged_elsewhere,
@@ -64,7 +65,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         risk="Pages are written earlier, a few of them twice.",
         durability=Level.L3,
         verify=f"The age stays below {ASYNC_SHARE:.0%} of its limit under the same load.",
-        confidence=0.85,
+        confidence=0.97 if share >= SYNC_SHARE else 0.85,
         ruled_out=("an io_capacity that holds an adaptive flusher back: there was none at work",),
         series=names(recording, "checkpoint_distance_bytes", "checkpoint_age_limit_bytes"),
     )

@@ -18,7 +18,7 @@ References: "Small innodb_page_size as a performance boost for SSD" (Percona, 20
 
 from __future__ import annotations
 
-from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, setting, usual, within
+from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, number, setting, usual, within
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.facts import MissingFact
@@ -29,6 +29,8 @@ from dbdyno.model.recording import Recording, Series, Stall
 _MISSES = 0.01
 _READS_PER_S = 100.0
 _FREE = 0.05
+_SCANNED = 1.2
+_FILLING = 0.1
 _STALL_RISE = 1.5
 
 
@@ -41,7 +43,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     free = within(recording.series("innodb", "innodb_buffer_pool_pages_free"), stall).median()
     total = recording.series("innodb", "innodb_buffer_pool_pages_total").median()
     before = usual(misses, stall, 0.0)
-    if share < _MISSES or reads < _READS_PER_S or free > _FREE * total:
+    if share < _MISSES or reads < _READS_PER_S or not _full(recording, free, total):
         return None
     if stall is not None and reads < _STALL_RISE * before:
         return None  # It reads that much always: that does not explain this stall.
@@ -68,6 +70,19 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         end_s=recording.duration_s if stall is None else None,
         series=(misses.name, hits.name, "innodb.innodb_buffer_pool_pages_free"),
     )
+
+
+def _full(recording: Recording, free: float, total: float) -> bool:
+    """Whether no page is free but those that the cleaner keeps ready by eviction: as many in each instance as it scans.
+    In a small pool they are a good part of it. A pool that still fills is not full."""
+    kept = number(recording.facts, "innodb_lru_scan_depth", 0.0)
+    kept *= number(recording.facts, "innodb_buffer_pool_instances", 1.0)
+    series = recording.series("innodb", "innodb_buffer_pool_pages_free")
+    middle = float(series.t_s[0] + series.t_s[-1]) / 2
+    early, late = series.between(-1.0, middle), series.between(middle, float(series.t_s[-1]))
+    if len(early) and len(late) and early.median() - late.median() > _FILLING * total:
+        return False
+    return free <= max(_FREE * total, min(_SCANNED * kept, 0.9 * total))
 
 
 def _warms_up(misses: Series) -> bool:

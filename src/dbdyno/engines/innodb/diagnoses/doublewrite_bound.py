@@ -18,14 +18,19 @@ References: "MySQL/ZFS Performance Update" (Percona, 2021); MySQL 8.0 manual, "D
 
 from __future__ import annotations
 
-from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, log_capacity, within
+from dbdyno.engines.innodb.diagnoses._server import (
+    DISK_BUSY_MS_PER_S,
+    disk_busy_ms,
+    judged_elsewhere,
+    log_capacity,
+    within,
+)
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
 
-_BUSY_MS_PER_S = 900.0
 _PAGES_PER_S = 200.0
 _SHARE = 0.35
 
@@ -35,12 +40,12 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         return None
     twice = within(recording.series("innodb", "innodb_dblwr_pages_written"), stall).mean()
     pages = within(recording.series("innodb", "innodb_buffer_pool_pages_flushed"), stall).mean()
-    busy = within(recording.role("disk_busy_ms"), stall).mean()
+    busy = disk_busy_ms(recording, stall)
     log = within(recording.role("wal_bytes"), stall).mean()
     page_bytes = recording.facts.number("server.block_bytes")
     total = (twice + pages) * page_bytes + log
     share = twice * page_bytes / total if total > 0 else 0.0
-    if busy < _BUSY_MS_PER_S or twice < _PAGES_PER_S or share < _SHARE:
+    if busy < DISK_BUSY_MS_PER_S or twice < _PAGES_PER_S or share < _SHARE:
         return None
     return Finding(
         says=f"The disk was busy {busy / 10:.0f} % of the time, and {share:.0%} of what was written was the double "

@@ -27,6 +27,8 @@ from dbdyno.model.recording import Recording, Stall
 
 _PAGES_PER_S = 50.0
 _SHARE = 0.2
+MARIADB_IGNORES = 1_100_400
+"""From 10.4 on MariaDB heeds the setting only on files whose device calls itself rotating (MDEV-17380, 2018)."""
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
@@ -36,18 +38,17 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     flushed = recording.series("innodb", "innodb_buffer_pool_pages_flushed").mean()
     if how.lower() in ("0", "off", "none") or flushed < _PAGES_PER_S:
         return None
+    share = _share(recording, flushed)
+    if share is not None and share < _SHARE:
+        return None
     if recording.facts.flag("host.disk_rotational"):
         # A virtual disk calls itself rotating whatever is under it, so that this does not tell.
         if recording.facts.has("host.virtualised") and recording.facts.flag("host.virtualised"):
             raise MissingFact("host.disk_rotational", "a virtual disk calls itself rotating whatever is under it")
         return None
-    try:
-        neighbours = recording.series("metrics", "buffer_flush_neighbor_total_pages").mean()
-    except MissingFact:
-        share = None
-    else:
-        share = neighbours / flushed
-        if share < _SHARE:
+    if share is None and recording.facts.find("server.version") is not None:
+        version = recording.facts.number("server.version")
+        if version >= MARIADB_IGNORES:
             return None
     return Finding(
         says=f"{flushed:.0f} pages a second are flushed together with their neighbours on a disk without heads"
@@ -66,6 +67,14 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         end_s=recording.duration_s,
         series=("innodb.innodb_buffer_pool_pages_flushed",),
     )
+
+
+def _share(recording: Recording, flushed: float) -> float | None:
+    """Share of the flushed pages that are neighbours; None where the counter is off."""
+    try:
+        return recording.series("metrics", "buffer_flush_neighbor_total_pages").mean() / flushed
+    except MissingFact:
+        return None
 
 
 def _example(*, flash: bool) -> Example:

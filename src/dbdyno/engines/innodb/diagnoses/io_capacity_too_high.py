@@ -1,7 +1,7 @@
 """io-capacity-too-high: pages are flushed before they could gather changes
 
-What is seen: the buffer pool is (almost) never dirty, the checkpoint's age is far below its limit, and nearly every
-changed row costs a page write.
+What is seen: a changed page is written within a second or two, though the checkpoint's age is far below its limit, and
+every few changed rows cost a page write.
 
 Why it happens: innodb_io_capacity is a rate that the idle flush uses up. With more of it than there are changes, each
 page is written at once, and written again after the next change: write combining is lost, and reads and log writes
@@ -25,11 +25,14 @@ from dbdyno.model.example import Example
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
+from dbdyno.model.units import seconds_text
 
-_DIRTY_SHARE = 0.02
+_DIRTY_S = 3.0
+"""A changed page waits for so short a time before it is written (pages dirty / pages written a second) …"""
 _AGE = 0.3
 _PAGES_PER_S = 200.0
-_PER_ROW = 0.5
+_PER_ROW = 0.25
+"""… that there is a page write for every few changed rows."""
 _CAPACITY = 1000.0
 
 
@@ -42,19 +45,21 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     flushed = recording.series("innodb", "innodb_buffer_pool_pages_flushed").mean()
     rows = recording.role("rows_written").mean()
     share = age_share(recording, None)
-    if pace < _CAPACITY or dirty > _DIRTY_SHARE * data or share > _AGE or flushed < max(_PAGES_PER_S, _PER_ROW * rows):
+    waited_s = dirty / flushed if flushed > 0 else float("inf")
+    if pace < _CAPACITY or waited_s > _DIRTY_S or share > _AGE or flushed < max(_PAGES_PER_S, _PER_ROW * rows):
         return None
     if number(recording.facts, "innodb_max_dirty_pages_pct", 90.0) < 10:
         return None
     return Finding(
-        says=f"{flushed:.0f} pages a second are flushed for {rows:.0f} changed rows a second, and only "
-        f"{dirty / data:.1%} of the pages are ever dirty.",
+        says=f"{flushed:.0f} pages a second are flushed for {rows:.0f} changed rows a second: a page is written "
+        f"{seconds_text(waited_s)} after its change, and only {dirty / data:.1%} of the pages are dirty.",
         why=f"innodb_io_capacity is {pace:.0f}: pages are written before they could gather more changes.",
         severity=Severity.ADVICE,
         evidence={
             "flushed_per_s": round(flushed),
             "rows_per_s": round(rows),
             "dirty_share": round(dirty / data, 4),
+            "dirty_s": round(waited_s, 2),
             "age_share": round(share, 3),
             "io_capacity": pace,
         },

@@ -16,7 +16,18 @@ References: "How To Tune MariaDB Write Performance" (Percona, 2012): the device'
 
 from __future__ import annotations
 
-from dbdyno.engines.innodb.diagnoses._server import age_share, judged_elsewhere, names, number, setting, within
+import numpy as np
+
+from dbdyno.engines.innodb.diagnoses._server import (
+    ASYNC_SHARE,
+    age_share,
+    disk_busy_ms,
+    disk_full,
+    judged_elsewhere,
+    names,
+    number,
+    setting,
+)
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.facts import MissingFact
@@ -25,8 +36,9 @@ from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
 
 _HIGH = 0.7
+_CLIMB = 0.5
+_CLIMB_MIN = 3
 _LOW_SHARE, _HIGH_SHARE = 0.6, 1.5
-_BUSY_MS_PER_S = 900.0
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
@@ -35,15 +47,15 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     share = age_share(recording, stall)
     base = recording.facts.number("setting.innodb_io_capacity")
     most = max(base, number(recording.facts, "innodb_io_capacity_max", base))
-    flushed = within(recording.series("innodb", "innodb_buffer_pool_pages_flushed"), stall).median()
-    if share < _HIGH or not _LOW_SHARE * base <= flushed <= _HIGH_SHARE * most:
+    if share < _HIGH:
+        return None
+    flushed = _while_it_climbs(recording, stall)
+    if flushed is None or not _LOW_SHARE * base <= flushed <= _HIGH_SHARE * most or disk_full(recording, stall):
         return None
     try:
-        busy = within(recording.role("disk_busy_ms"), stall).mean()
+        busy = disk_busy_ms(recording, stall)
     except MissingFact:
         busy = None
-    if busy is not None and busy >= _BUSY_MS_PER_S:
-        return None
     wanted = round(max(2 * most, 2000))
     return Finding(
         says=f"{flushed:.0f} pages a second were flushed, about the {base:.0f} to {most:.0f} that innodb_io_capacity "
@@ -77,6 +89,20 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
             *names(recording, "checkpoint_distance_bytes", "checkpoint_age_limit_bytes"),
         ),
     )
+
+
+def _while_it_climbs(recording: Recording, stall: Stall | None) -> float | None:
+    """Most pages a second that were flushed while the age was in the upper half of its limit and nothing forced the
+    flusher yet; None when that was too short to tell. At the limit itself it writes whatever it is allowed."""
+    age = recording.role("checkpoint_distance_bytes")
+    limit = recording.role("checkpoint_age_limit_bytes").median()
+    flushed = recording.series("innodb", "innodb_buffer_pool_pages_flushed")
+    share = np.interp(flushed.t_s, age.t_s, age.values / max(1.0, limit))
+    inside = (share >= _CLIMB) & (share < ASYNC_SHARE)
+    if stall is not None:
+        inside &= flushed.t_s <= stall.end_s
+    chosen = flushed.where(inside)
+    return chosen.max() if len(chosen) >= _CLIMB_MIN else None
 
 
 def _example(*, bound: bool) -> Example:

@@ -57,7 +57,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         risk="Recovery after a crash takes longer with the age; measure it.",
         durability=Level.L3,
         verify="Pages written for each transaction fall, and the age stays below its limit.",
-        confidence=0.8 if full_s < _FULL_S / 2 else 0.6,
+        confidence=0.6 + 0.35 * (1 - full_s / _FULL_S),
         ruled_out=("a flusher that is held back: even an idle one had only that time",),
         series=names(recording, "checkpoint_distance_bytes", "checkpoint_age_limit_bytes", "wal_bytes"),
     )
