@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,7 @@ from dbdyno.model.record import to_json
 
 MANY_AT_ONCE = 16
 TARGETS_MAX = 10_000
+WIDTH_MAX = 120
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -234,7 +236,8 @@ def _say(audits: Sequence[Checked], given: dict[str, Any], many: bool) -> None:
         text = audit_html(audits)
     else:
         colour = out is None and _colour(given["colour"])
-        text = "\n".join(audit_text(one, colour=colour, verbose=given["verbose"]) for one in audits)
+        width = _width() if out is None else None
+        text = "\n".join(audit_text(one, colour=colour, verbose=given["verbose"], width=width) for one in audits)
         text += "\n" + table_text(audits) if many else ""
     if out is None:
         sys.stdout.write(text)
@@ -242,6 +245,11 @@ def _say(audits: Sequence[Checked], given: dict[str, Any], many: bool) -> None:
         from dbdyno.report.files import write_page
 
         click.echo(str(write_page(out, text)))
+
+
+def _width() -> int | None:
+    """Columns of the terminal, for prose no more than can be read; none where another program reads."""
+    return min(shutil.get_terminal_size().columns, WIDTH_MAX) if sys.stdout.isatty() else None
 
 
 def _colour(wish: str) -> bool:

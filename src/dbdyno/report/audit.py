@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import dbdyno
 from dbdyno.check.result import Checked, Problem
+from dbdyno.model.fact import Scalar
 from dbdyno.model.finding import Finding, Fix, Needs, Severity, Verdict
 from dbdyno.report.safe import safe
 
 MARKS = {Verdict.PASS: "[OK]", Verdict.FAIL: "[!!]", Verdict.UNKNOWN: "[??]"}
 _COLOURS = {Verdict.PASS: "32", Verdict.FAIL: "31", Verdict.UNKNOWN: "33"}
 _EVIDENCE_MAX = 8
+_INDENT = 15
+"""Columns before the words of a finding's part."""
+_WIDTH_MIN = 40
+_SAME_REASON_MIN = 3
+_MIB, _GIB = 1 << 20, 1 << 30
+_UNIX_S_MAX = 1e11
 _NEEDS = {
     Needs.NOTHING: "works at once",
     Needs.RELOAD: "after a reload",
@@ -24,20 +33,22 @@ _NEEDS = {
 }
 
 
-def audit_text(checked: Checked, *, colour: bool = False, verbose: bool = False) -> str:
-    """The findings with all that is needed to act on them, then what is unknown, then what is well."""
+def audit_text(checked: Checked, *, colour: bool = False, verbose: bool = False, width: int | None = None) -> str:
+    """The findings with all that is needed to act on them, then what is unknown, then what is well. Prose is folded to
+    `width` columns, commands never are; without a width every line is one."""
     lines = [_line(_heading(checked)), *_level_lines(checked), ""]
-    lines += [line for problem in checked.problems for line in _problem_lines(problem)]
+    lines += [line for problem in checked.problems for line in _problem_lines(problem, width)]
     for finding in checked.of(Verdict.FAIL):
-        lines += [*_finding_lines(finding, colour), ""]
-    for finding in checked.of(Verdict.UNKNOWN):
-        lines.append(_line(f"{_mark(finding.verdict, colour)} {finding.rule} {finding.title}: {finding.says}"))
+        lines += [*_finding_lines(finding, colour, width), ""]
+    mark = _mark(Verdict.UNKNOWN, colour)
+    for words in _unknown(checked.of(Verdict.UNKNOWN), verbose):
+        lines += [_line(line) for line in _fold(f"{mark} {words}", width, 5)]
     passed = checked.of(Verdict.PASS)
     if verbose:
         lines += [_line(f"{_mark(one.verdict, colour)} {one.rule} {one.title}") for one in passed]
     elif passed:
         names = " ".join(dict.fromkeys(one.rule for one in passed))
-        lines.append(_line(f"{_mark(Verdict.PASS, colour)} {len(passed)}: {names}"))
+        lines += [_line(line) for line in _fold(f"{_mark(Verdict.PASS, colour)} {len(passed)}: {names}", width, 5)]
     if checked.generated is not None:
         lines += ["", checked.generated.text]
     return "\n".join([*lines, "", summary_line(checked)]) + "\n"
@@ -92,32 +103,68 @@ def _level_lines(checked: Checked) -> list[str]:
     return [f"durability: the settings permit {checked.level.name}{lacks}"]
 
 
-def _problem_lines(problem: Problem) -> list[str]:
-    lines = [f"NOT SEEN ({problem.source}): {problem.what}"]
-    lines += [f"     found: {problem.found}"] if problem.found else []
-    lines += [f"     to do: {problem.todo}"] if problem.todo else []
+def _unknown(findings: Sequence[Finding], verbose: bool) -> Iterator[str]:
+    """One line a rule; rules that lack the same thing share a line, so that a server out of reach is not told of two
+    dozen times."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        _, unseen, rest = finding.says.partition("cannot be seen: ")
+        reason = rest.partition(": ")[2] if unseen and not verbose else ""
+        groups.setdefault(reason or finding.rule, []).append(finding)
+    for reason, group in groups.items():
+        if len(group) >= _SAME_REASON_MIN:
+            yield f"{len(group)} rules: {reason}: {' '.join(one.rule for one in group)}"
+        else:
+            yield from (f"{one.rule} {one.title}: {one.says}" for one in group)
+
+
+def _problem_lines(problem: Problem, width: int | None) -> list[str]:
+    lines = _fold(f"NOT SEEN ({problem.source}): {problem.what}", width, 5)
+    lines += _fold(f"     found: {problem.found}", width, 12) if problem.found else []
+    lines += _fold(f"     to do: {problem.todo}", width, 12) if problem.todo else []
     return [_line(line) for line in lines] + [""]
 
 
-def _finding_lines(finding: Finding, colour: bool) -> list[str]:
-    lines = [f"{_mark(finding.verdict, colour)} {finding.rule} {finding.severity}: {finding.says}"]
-    lines += _part("why", finding.why) + _part("evidence", evidence_text(finding)) + _part("do", finding.remedy)
+def _finding_lines(finding: Finding, colour: bool, width: int | None) -> list[str]:
+    lines = _fold(f"{_mark(finding.verdict, colour)} {finding.rule} {finding.severity}: {finding.says}", width, 5)
+    lines += _part("why", finding.why, width) + _part("evidence", evidence_text(finding), width)
+    lines += _part("do", finding.remedy, width)
     for fix in finding.fixes:
         lines += _part("fix", fix_text(fix))
     keeps = f" Keeps {finding.durability.name}." if finding.durability is not None else ""
-    lines += _part("risk", finding.risk + keeps) + _part("verify", finding.verify) + _part("undo", finding.undo)
-    return [_line(line, keep_escape=colour) for line in [*lines, *_part("source", finding.source)]]
+    lines += _part("risk", finding.risk + keeps, width) + _part("verify", finding.verify) + _part("undo", finding.undo)
+    return [_line(line, keep_escape=colour) for line in [*lines, *_part("source", finding.source, width)]]
 
 
-def _part(name: str, text: str) -> list[str]:
-    one, *more = text.strip().split("\n")
-    return [f"     {name + ':':9} {one}", *(f"{'':15}{line}" for line in more)] if one else []
+def _part(name: str, text: str, width: int | None = None) -> list[str]:
+    one, *more = [part for line in text.strip().split("\n") for part in _fold(line, width and width - _INDENT, 0)]
+    return [f"     {name + ':':9} {one}", *(f"{'':{_INDENT}}{line}" for line in more)] if one else []
+
+
+def _fold(line: str, width: int | None, indent: int) -> list[str]:
+    """The line in pieces of at most so many columns; a word that is longer stays whole."""
+    if width is None or len(line) <= width:
+        return [line]
+    return textwrap.wrap(
+        line, max(width, _WIDTH_MIN), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def shown(name: str, value: Scalar) -> str:
+    """A value of the evidence: a day for seconds since 1970, and a size beside many bytes."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if name.endswith("unix_s") and 0 < value < _UNIX_S_MAX:
+        return datetime.datetime.fromtimestamp(value, datetime.UTC).date().isoformat()
+    if name.endswith("_bytes") and value >= _MIB:
+        return f"{value} ({value / _GIB:.3g} GiB)" if value >= _GIB else f"{value} ({value / _MIB:.3g} MiB)"
+    return str(value)
 
 
 def evidence_text(finding: Finding) -> str:
-    shown = [f"{name} = {value}" for name, value in list(finding.evidence.items())[:_EVIDENCE_MAX]]
-    more = len(finding.evidence) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    shown_ = [f"{name} = {shown(name, value)}" for name, value in list(finding.evidence.items())[:_EVIDENCE_MAX]]
+    more = len(finding.evidence) - len(shown_)
+    return ", ".join(shown_) + (f" and {more} more" if more > 0 else "")
 
 
 def fix_text(fix: Fix) -> str:
@@ -143,7 +190,7 @@ def audit_html(audits: Sequence[Checked]) -> str:
     """One self-contained page for one or many targets."""
     from dbdyno.report.html import render
 
-    return render("audit.html", audits=audits, marks=MARKS, fix_text=fix_text, summary=summary_line)
+    return render("audit.html", audits=audits, marks=MARKS, fix_text=fix_text, shown=shown, summary=summary_line)
 
 
 def audit_sarif(audits: Sequence[Checked]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import msgspec
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from dbdyno.check.result import Checked, Problem, worst_first
 from dbdyno.cli.check import status_of, targets_of
 from dbdyno.model.errors import UsageError
-from dbdyno.model.fact import Fact
+from dbdyno.model.fact import Fact, Scalar
 from dbdyno.model.finding import Finding, Fix, Needs, Severity, Verdict
 from dbdyno.model.knob import Level
 from dbdyno.model.record import from_json, to_json
-from dbdyno.report.audit import audit_html, audit_sarif, audit_text, table_text
+from dbdyno.report.audit import audit_html, audit_sarif, audit_text, shown, table_text
 
 HOSTILE = "x\x1b[2J\x1b]0;title\x07<script>alert(1)</script>\u202e\x9b31m\r\n\"'&"
 FINDING = Finding(
@@ -73,6 +74,59 @@ def test_colour_is_ours_alone() -> None:
     codes = {part[: part.index("m") + 1] for part in text.split("\x1b")[1:]}
     assert codes == {"[31m", "[32m", "[33m", "[0m"}
     assert "[OK]\x1b[0m XX003 well" in text
+
+
+def test_prose_is_folded_and_commands_are_not() -> None:
+    command = "sysctl -w " + " ".join(f"a.b.c{n}=1" for n in range(30))
+    finding = msgspec.structs.replace(FINDING, says=FINDING.says + " word" * 40, why="word " * 60,
+                                      fixes=(Fix(kind="sysctl", name="x", live=command),))  # fmt: skip
+    checked = msgspec.structs.replace(CHECKED, findings=(finding,))
+    lines = audit_text(checked, width=80).splitlines()
+    assert f"     fix:      {command}" in lines, "a command is copied as one"
+    prose = lines[lines.index(f"     {'why:':9} " + "word " * 12 + "word") :]
+    assert prose[1].startswith(" " * 15 + "word")
+    head = next(number for number, line in enumerate(lines) if line.startswith("[!!]"))
+    assert lines[head + 1].startswith("     word")
+    assert max(len(line) for line in audit_text(checked).splitlines()) > len(command), "no width, no folds"
+    assert not [one for one in audit_text(checked, width=40, colour=True) if ord(one) < 32 and one not in "\n\x1b"]
+
+
+def test_rules_that_lack_the_same_thing_share_a_line() -> None:
+    lacking = [
+        Finding(rule=f"XX{n:03}", title="t", says="cannot be seen: host.a: the folder is not known",
+                verdict=Verdict.UNKNOWN)
+        for n in range(5)
+    ]  # fmt: skip
+    other = Finding(rule="YY001", title="t", says="cannot be seen: host.b: permission denied", verdict=Verdict.UNKNOWN)
+    checked = Checked(target="t", findings=(*lacking, other))
+    text = audit_text(checked)
+    assert "[??] 5 rules: the folder is not known: XX000 XX001 XX002 XX003 XX004" in text
+    assert "[??] YY001 t: cannot be seen: host.b: permission denied" in text
+    assert audit_text(checked, verbose=True).count("[??]") == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("server.end_of_life_unix_s", 1777507200.0, "2026-04-30"),
+        ("host.mem.memory_bytes", 25276510208, "25276510208 (23.5 GiB)"),
+        ("x_bytes", 3 << 20, "3145728 (3 MiB)"),
+        ("x_bytes", 512, "512"),
+        ("x_bytes", "absent", "absent"),
+        ("x_unix_s", 1e300, "1e+300"),
+        ("x", True, "True"),
+    ],
+)
+def test_evidence_is_for_people(name: str, value: Scalar, words: str) -> None:
+    assert shown(name, value) == words
+
+
+def test_a_page_of_many_has_a_table_and_no_place_twice() -> None:
+    page = audit_html([CHECKED, CHECKED])
+    places = re.findall(r' id="([^"]+)"', page)
+    assert len(places) == len(set(places))
+    assert page.count('href="#t') == 2
+    assert 'href="#t' not in audit_html([CHECKED])
 
 
 def test_the_page_escapes_everything_and_loads_nothing() -> None:
