@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from dbdyno.cli._host import host_option, machine_of, on_machine
 from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home
 from dbdyno.model.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, EXIT_WORSE, UsageError
 from dbdyno.model.plan import Arrivals, LoopMode, Phase, Plan, WorkloadSpec
@@ -27,6 +28,7 @@ from dbdyno.run.driver import check_dataset, cleanup_dataset, list_workloads, lo
 from dbdyno.run.execute import execute
 from dbdyno.run.outcome import errors_of
 from dbdyno.run.record import open_run
+from dbdyno.samples.machine import Machine
 from dbdyno.sandbox.targets import Resolved
 from dbdyno.stats import histogram
 
@@ -109,6 +111,7 @@ class _Bench(click.Command):
 @click.option("--check", is_flag=True, help="Check the dataset's consistency afterwards.")
 @click.option("--cleanup", is_flag=True, help="Drop the dataset afterwards.")
 @click.option("--adopt", is_flag=True, help="Run on a dataset that dyno did not load.")
+@host_option
 @click.option("--sample/--no-sample", default=True, help="Ask server and machine each second.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "sysbench", "csv"]), default="text", show_default=True
@@ -142,8 +145,9 @@ def command(context: click.Context, /, target: str, workload: str, action: str, 
     )
     found = find_target(target, words["allow"])
     found.require_load(f"{action} {workload} on it")
-    with found.serving() as served, stopping() as stop:
-        status = _act(wish, served, spec, words, stop)
+    host = words["host"] if words["sample"] and action == "run" else "unknown"
+    with found.serving() as served, machine_of(host, served, SystemClock()) as machine, stopping() as stop:
+        status = _act(wish, served, spec, words, stop, machine=machine)
     context.exit(status)
 
 
@@ -164,7 +168,9 @@ def stopping() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _act(wish: _Wish, served: Resolved, spec: WorkloadSpec, words: dict[str, Any], stop: threading.Event) -> int:
+def _act(
+    wish: _Wish, served: Resolved, spec: WorkloadSpec, words: dict[str, Any], stop: threading.Event, *, machine: Machine
+) -> int:
     target, secret = served.target, served.secret
     if wish.action == "cleanup":
         cleanup_dataset(target, secret, spec, on_progress=_progress)
@@ -177,7 +183,7 @@ def _act(wish: _Wish, served: Resolved, spec: WorkloadSpec, words: dict[str, Any
             return EXIT_INTERRUPTED
     if wish.action == "prepare":
         return EXIT_OK
-    status = _run(wish, served, spec, words, stop)
+    status = _run(wish, on_machine(served, words["host"]), spec, words, stop, machine=machine)
     if wish.check and status == EXIT_OK:
         status = _check(served, spec, words, stop)
     if wish.cleanup and not stop.is_set():
@@ -254,7 +260,15 @@ def run_folder(name: str | None, engine: str, workload: str, clock: SystemClock)
     return home().runs / f"{now:%Y%m%d-%H%M%S}-{engine}-{workload}-{secrets.token_hex(2)}"
 
 
-def _run(wish: _Wish, served: Resolved, spec: WorkloadSpec, words: dict[str, Any], stop: threading.Event) -> int:
+def _run(
+    wish: _Wish,
+    served: Resolved,
+    spec: WorkloadSpec,
+    words: dict[str, Any],
+    stop: threading.Event,
+    *,
+    machine: Machine,
+) -> int:
     clock = SystemClock()
     plan = make_plan(served, spec, words)
     folder = run_folder(words["name"], served.engine.name, spec.name, clock)
@@ -274,6 +288,7 @@ def _run(wish: _Wish, served: Resolved, spec: WorkloadSpec, words: dict[str, Any
         stop=stop,
         server_log=box.log_tail if box else None,
         adopt=words["adopt"],
+        machine=machine,
     )
     show.end(outcome)
     return EXIT_INTERRUPTED if outcome.status is RunStatus.INTERRUPTED else EXIT_OK

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from dbdyno.cli._host import host_option, machine_of, on_machine
 from dbdyno.cli.bench import run_folder, stopping, without_passwords
 from dbdyno.cli.common import SystemClock, console, find_target
-from dbdyno.hosts.facts import read_facts
 from dbdyno.hosts.registry import Watch
 from dbdyno.model.errors import EXIT_OK
 from dbdyno.model.fact import Fact
@@ -21,11 +21,12 @@ from dbdyno.model.plan import Phase, Plan
 from dbdyno.model.probe import Probe, Sample
 from dbdyno.model.record import to_json
 from dbdyno.model.run import Outcome
-from dbdyno.run.execute import execute, is_here
+from dbdyno.run.execute import execute
 from dbdyno.run.incidents import Limits, Ring, Watcher
 from dbdyno.run.record import open_run
 from dbdyno.run.summary import doubt_lines, server_lines, watching_lines
 from dbdyno.run.trigger import Condition, check_condition, parse_condition
+from dbdyno.samples.machine import Machine, machine_facts
 from dbdyno.samples.sampler import Sampler, ServerLine
 from dbdyno.sandbox.options import parse_size
 from dbdyno.sandbox.targets import Resolved
@@ -78,6 +79,7 @@ def _size(_context: click.Context, _parameter: click.Parameter, value: str) -> i
 @click.option(
     "--most-bytes", default="512M", show_default=True, callback=_size, help="Most that they may take on disk."
 )
+@host_option
 @click.option("--metrics-addr", metavar="HOST:PORT", help="Also answer Prometheus there, at /metrics.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-o", "--name", help="Name of the record below dyno's home, or a folder when it holds a /.")
@@ -93,7 +95,12 @@ def command(context: click.Context, /, target: str, **words: Any) -> None:
     dyno record postgresql://user@host/database --time 0 --when "waiting > 20 for 3s" --metrics-addr :9187
     """
     clock = SystemClock()
-    with find_target(target).observing() as served, stopping() as stop:
+    with (
+        find_target(target).observing() as resolved,
+        machine_of(words["host"], resolved, clock) as machine,
+        stopping() as stop,
+    ):
+        served = on_machine(resolved, words["host"])
         plan = Plan(
             verb="record",
             target=served.target,
@@ -103,17 +110,19 @@ def command(context: click.Context, /, target: str, **words: Any) -> None:
             command=("dyno", *without_passwords()),
         )
         if words["conditions"]:
-            saved = _watch_for(served, plan, words, clock, stop)
+            saved = _watch_for(served, plan, words, clock, stop, machine=machine)
             _say_incidents(saved, words["form"])
         else:
             folder = run_folder(words["name"], served.engine.name, RECORDING, clock)
-            outcome = _record(served, plan, folder, words["metrics_addr"], stop)
+            outcome = _record(served, plan, folder, words["metrics_addr"], stop, machine=machine)
             _say_record(folder, outcome, words["form"])
     # Ctrl-C is how a recording is ended: that is no failure.
     context.exit(EXIT_OK)
 
 
-def _record(served: Resolved, plan: Plan, folder: Path, metrics_addr: str | None, stop: threading.Event) -> Outcome:
+def _record(
+    served: Resolved, plan: Plan, folder: Path, metrics_addr: str | None, stop: threading.Event, *, machine: Machine
+) -> Outcome:
     box = served.sandbox
     console(stderr=True).print(f"{plan.target.label}, record {folder}; Ctrl-C ends it", markup=False)
     return execute(
@@ -127,6 +136,7 @@ def _record(served: Resolved, plan: Plan, folder: Path, metrics_addr: str | None
         data_folder=box.folder if box else None,
         stop=stop,
         server_log=box.log_tail if box else None,
+        machine=machine,
         on_probes=(lambda probes: _metrics(probes, plan, metrics_addr)) if metrics_addr else None,
     )
 
@@ -140,7 +150,7 @@ def _metrics(probes: Sequence[Probe], plan: Plan, address: str) -> Any:
 
 
 def _watch_for(
-    served: Resolved, plan: Plan, words: dict[str, Any], clock: SystemClock, stop: threading.Event
+    served: Resolved, plan: Plan, words: dict[str, Any], clock: SystemClock, stop: threading.Event, *, machine: Machine
 ) -> list[Path]:
     """Watches until the time is over and returns the incidents that were saved."""
     say = console(stderr=True)
@@ -156,7 +166,7 @@ def _watch_for(
         line=ServerLine(lambda: served.engine.connect(served.target, served.secret), clock, session),
         probes=probes,
         every_s=words["every_s"],
-        machine=is_here(served.target),
+        machine=machine,
     )
     ring.probes = sampler.probes()
     for condition in words["conditions"]:
@@ -164,11 +174,8 @@ def _watch_for(
     if words["metrics_addr"]:
         takers.append(_metrics(ring.probes, plan, words["metrics_addr"]))
     box = served.sandbox
-    facts = [
-        *session.facts(),
-        *(_fact_of(one) for one in settings),
-        *(read_facts(Path("/"), folder=box.folder if box else None) if is_here(served.target) else []),
-    ]
+    facts = [*session.facts(), *(_fact_of(one) for one in settings)]
+    facts += machine_facts(machine, served.target, facts, folder=box.folder if box else None)
     watcher = Watcher(
         plan, served.secret, served.engine, clock, words["conditions"], ring,
         Limits(words["before_s"], words["after_s"], words["rest_s"], words["most"], words["most_bytes"]),

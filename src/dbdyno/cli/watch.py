@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dbdyno.cli._host import host_option, machine_of
 from dbdyno.cli.common import SystemClock, find_target, home
 from dbdyno.hosts.registry import Watch
 from dbdyno.model.errors import EXIT_OK, RecordError, UsageError
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     help="Seconds between samples.",
 )
 @click.option("--span", "span_s", type=click.FloatRange(10), default=60.0, show_default=True, help="Seconds in sight.")
+@host_option
 @click.option("--once", is_flag=True, help="Print one screen and end; for pipes.")
 @click.option("--wait", "wait_s", type=click.FloatRange(0), default=3.0, help="With --once: seconds to watch first.")
-def command(target: str, *, every_s: float, span_s: float, once: bool, wait_s: float) -> int:
+def command(target: str, *, every_s: float, span_s: float, host: str | None, once: bool, wait_s: float) -> int:
     """Show what TARGET does, each second, or replay RUN (a folder, a name, `last`); a run that goes on is followed.
 
     Only reads. Keys: space pauses, arrows scroll, + and - zoom, end follows again, q ends.
@@ -48,7 +50,7 @@ def command(target: str, *, every_s: float, span_s: float, once: bool, wait_s: f
             replayed = RunSource(run)
             source, live = replayed, not replayed.finished
         else:
-            source, live = _live(target, every_s, stack), True
+            source, live = _live(target, host, every_s, stack), True
         stack.callback(source.close)
         if once:
             _print_once(source, span_s=span_s, wait_s=wait_s if run is None else 0.0, live=live)
@@ -71,10 +73,12 @@ def _run_of(text: str) -> Path | None:
         raise
 
 
-def _live(target: str, every_s: float, stack: contextlib.ExitStack) -> Source:
+def _live(target: str, host: str | None, every_s: float, stack: contextlib.ExitStack) -> Source:
     from dbdyno.view.source import LiveSource
 
+    clock = SystemClock()
     served = stack.enter_context(find_target(target).observing())
+    machine = stack.enter_context(machine_of(host, served, clock))
     box = served.sandbox
 
     def watch() -> Watch:
@@ -83,7 +87,9 @@ def _live(target: str, every_s: float, stack: contextlib.ExitStack) -> Source:
         device = box.device() if box else None
         return Watch(processes, (device,) if device else ())
 
-    return LiveSource(served.target, served.secret, served.engine, clock=SystemClock(), watch=watch, every_s=every_s)
+    return LiveSource(
+        served.target, served.secret, served.engine, clock=clock, watch=watch, every_s=every_s, machine=machine
+    )
 
 
 def _print_once(source: Source, *, span_s: float, wait_s: float, live: bool) -> None:

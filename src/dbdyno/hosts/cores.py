@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from dbdyno.hosts.registry import Rows, Watch
@@ -30,8 +29,8 @@ PROBE = Probe(
 )  # fmt: skip
 
 
-def read(root: Path, _watch: Watch) -> Rows:
-    return parse((root / "proc/stat").read_text(), ticks_per_s=os.sysconf("SC_CLK_TCK"))
+def read(root: Path, watch: Watch) -> Rows:
+    return parse((root / "proc/stat").read_text(), ticks_per_s=watch.ticks_per_s)
 
 
 def parse(text: str, *, ticks_per_s: int = 100) -> Rows:

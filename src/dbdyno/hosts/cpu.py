@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from dbdyno.hosts.registry import Rows, Watch
@@ -37,8 +36,8 @@ PROBE = Probe(
 )
 
 
-def read(root: Path, _watch: Watch) -> Rows:
-    return parse((root / "proc/stat").read_text(), ticks_per_s=os.sysconf("SC_CLK_TCK"))
+def read(root: Path, watch: Watch) -> Rows:
+    return parse((root / "proc/stat").read_text(), ticks_per_s=watch.ticks_per_s)
 
 
 def parse(text: str, *, ticks_per_s: int = 100) -> Rows:

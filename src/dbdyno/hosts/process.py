@@ -6,7 +6,6 @@ processes goes on rising when a backend ends. Shared memory is in every process 
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from dbdyno.hosts.registry import Rows, Watch
@@ -40,16 +39,16 @@ def read(root: Path, watch: Watch) -> Rows:
     """A row for each group; a process that has just ended is left out, a group without any is not in the answer."""
     rows: Rows = []
     for who, pids in watch.processes.items():
-        parts = [part for pid in pids if (part := _read_one(root / "proc" / str(pid))) is not None]
+        parts = [part for pid in pids if (part := _read_one(root / "proc" / str(pid), watch.ticks_per_s)) is not None]
         if parts:
             rows.append({"who": who, **_sum(parts)})
     return rows
 
 
-def _read_one(folder: Path) -> dict[str, float | None] | None:
+def _read_one(folder: Path, ticks_per_s: int) -> dict[str, float | None] | None:
     try:
         part: dict[str, float | None] = {}
-        part |= parse_stat((folder / "stat").read_text(), ticks_per_s=os.sysconf("SC_CLK_TCK"))
+        part |= parse_stat((folder / "stat").read_text(), ticks_per_s=ticks_per_s)
         part |= parse_status((folder / "status").read_text())
     except (FileNotFoundError, ProcessLookupError):
         return None

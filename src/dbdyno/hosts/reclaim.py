@@ -5,7 +5,6 @@ Source: /proc/vmstat (the kernel's mm/vmstat.c).
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from dbdyno.hosts.registry import Rows, Watch
@@ -40,8 +39,8 @@ PROBE = Probe(
 )
 
 
-def read(root: Path, _watch: Watch) -> Rows:
-    return parse((root / "proc/vmstat").read_text(), page_bytes=os.sysconf("SC_PAGESIZE"))
+def read(root: Path, watch: Watch) -> Rows:
+    return parse((root / "proc/vmstat").read_text(), page_bytes=watch.page_bytes)
 
 
 def parse(text: str, *, page_bytes: int = 4096) -> Rows:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,10 @@ class Watch:
     """Process ids by who they are: `server`, `driver`, `dyno`."""
     devices: tuple[str, ...] = ()
     """Block devices that are watched even when they are of a kind that is usually left out (`loop0`)."""
+    page_bytes: int = os.sysconf("SC_PAGESIZE")
+    """Of the machine that is read, as is the next."""
+    ticks_per_s: int = os.sysconf("SC_CLK_TCK")
+    """In which the kernel counts processor time."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +76,7 @@ def mount_of(mounts: list[Mount], folder: Path) -> Mount | None:
 def device_named(root: Path, number: str) -> str | None:
     """Name of the whole device for `major:minor`; a partition's is its disk's. None when there is no such device."""
     try:
-        path = Path(os.readlink(root / "sys/dev/block" / number))
+        path = (root / "sys/dev/block" / number).readlink()
     except OSError:
         return None
     if (root / "sys/block" / path.name).exists():

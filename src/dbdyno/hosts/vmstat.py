@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from dbdyno.hosts.registry import Rows, Watch
@@ -50,8 +49,8 @@ PROBE = Probe(
 )
 
 
-def read(root: Path, _watch: Watch) -> Rows:
-    return parse((root / "proc/vmstat").read_text(), page_bytes=os.sysconf("SC_PAGESIZE"))
+def read(root: Path, watch: Watch) -> Rows:
+    return parse((root / "proc/vmstat").read_text(), page_bytes=watch.page_bytes)
 
 
 def parse(text: str, *, page_bytes: int = 4096) -> Rows:

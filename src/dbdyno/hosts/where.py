@@ -54,6 +54,8 @@ def find_host(text: str | None, target: Target | None) -> HostAt:
 def find_live_host(text: str | None, target: Target) -> HostAt:
     """As `find_host`, for what is sampled: a copy does not move. Raises `UsageError`."""
     host = find_host(text, target)
+    if text is None and host.root is not None and not host.live:
+        return HostAt(label="")
     if host.root is not None and not host.live:
         raise UsageError(
             "A copy of a machine's files cannot be sampled.",

@@ -26,6 +26,8 @@ class Doubt(enum.StrEnum):
     RECONNECTS = "reconnects"
     CLOCK_STEPPED = "clock_stepped"
     SAMPLES_MISSING = "samples_missing"
+    HOST_ELSEWHERE = "host_elsewhere"
+    HOST_CLOCK = "host_clock"
     INTERRUPTED = "interrupted"
     SHORT = "short"
     DATASET_NOT_RESET = "dataset_not_reset"

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from dbdyno.hosts.where import LOCAL, is_near
 from dbdyno.model.fact import Fact, Scalar
 from dbdyno.model.plan import LoopMode, Plan
 from dbdyno.model.run import Doubt, DoubtNote, PhaseOutcome
 from dbdyno.run.outcome import GIVEN_UP
+from dbdyno.samples.machine import SAMPLED, SERVER_SEEN
 from dbdyno.samples.series import SampleStore, Series
 from dbdyno.stats.steady import steady_from
 
@@ -32,6 +34,9 @@ HIT_DRIFT_MAX = 0.01
 INTERVALS_MIN = 30
 """Fewer intervals cannot show whether a run is steady."""
 CLOCK_STEP_S = 0.5
+HOST_CLOCK_S = 2.0
+"""Distance of two machines' clocks. Below it, what one logged is found in the other's series; time services keep
+machines within a tenth of a second, and the measurement itself is good to half a second."""
 ANSWERED_MIN = 0.8
 """Share of the samples that should be there."""
 WRITES_WAL_BYTES = 16 << 20
@@ -78,6 +83,8 @@ def find_doubts(evidence: Evidence) -> tuple[DoubtNote, ...]:
     if evidence.measured:
         for judge in _JUDGES:
             notes += judge(evidence)
+    for judge in _JUDGES_OF_MACHINES:
+        notes += judge(evidence)
     if evidence.interrupted:
         notes.append(_note(Doubt.INTERRUPTED, "The run was stopped before its end.", "run it again"))
     return tuple(sorted(notes, key=lambda note: not note.doubt.grave))
@@ -214,6 +221,46 @@ def _same_host(evidence: Evidence) -> Iterator[DoubtNote]:
         )
 
 
+def _host_elsewhere(evidence: Evidence) -> Iterator[DoubtNote]:
+    """Series of a machine that the server is perhaps not on; or none at all."""
+    target = evidence.plan.target
+    sampled = next((fact for fact in evidence.facts if fact.name == SAMPLED), None)
+    if sampled is None or not evidence.plan.sample:
+        return
+    if sampled.unknown:
+        yield _note(
+            Doubt.HOST_ELSEWHERE,
+            f"The machine under the server was not sampled: {sampled.unknown}.",
+            "name it with --host ssh://user@host, or --host local when it is this one",
+        )
+        return
+    if sampled.value == LOCAL and not is_near(target) and evidence.fact(SERVER_SEEN) is None:
+        yield _note(
+            Doubt.HOST_ELSEWHERE,
+            f"This machine was sampled, and the server was reached at {target.host}: if that is another machine, the "
+            "machine's series say nothing about it.",
+            "name the server's machine with --host ssh://user@host",
+        )
+    if evidence.fact(SERVER_SEEN) == "":
+        yield _note(
+            Doubt.HOST_ELSEWHERE,
+            f"The process that the server calls its own is not on {sampled.value}: the server is on another machine, "
+            "or in a container that numbers its own processes.",
+            "name the server's machine with --host",
+        )
+
+
+def _host_clock(evidence: Evidence) -> Iterator[DoubtNote]:
+    offset_s = evidence.fact("host.clock_offset_s")
+    if isinstance(offset_s, int | float) and abs(offset_s) > HOST_CLOCK_S:
+        ahead = "ahead of" if offset_s > 0 else "behind"
+        yield _note(
+            Doubt.HOST_CLOCK,
+            f"The clock of {evidence.fact(SAMPLED)} is {abs(offset_s):.1f} s {ahead} this machine's.",
+            "times of the series are this machine's and hold; what was logged there bears other times",
+        )
+
+
 def _checkpoint_cycle(evidence: Evidence) -> Iterator[DoubtNote]:
     timed, requested = evidence.server.get("checkpoints_timed"), evidence.server.get("checkpoints_requested")
     wal = evidence.server.get("wal_bytes")
@@ -337,3 +384,5 @@ _JUDGES: Iterable[Callable[[Evidence], Iterator[DoubtNote]]] = (
     _samples_missing,
     _same_host,
 )
+_JUDGES_OF_MACHINES = (_host_elsewhere, _host_clock)
+"""These hold for recordings without load as well."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dbdyno.hosts.facts import read_facts
 from dbdyno.hosts.registry import Watch
+from dbdyno.hosts.where import LOCAL, is_near
 from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Engine, Session
 from dbdyno.model.errors import DynoError
@@ -25,11 +24,12 @@ from dbdyno.model.fact import Fact
 from dbdyno.model.plan import Plan
 from dbdyno.model.probe import Probe, Sample
 from dbdyno.model.run import Outcome, RunStatus
-from dbdyno.model.target import Secret, Target
+from dbdyno.model.target import Secret
 from dbdyno.run.doubts import Evidence, find_doubts
 from dbdyno.run.driver import STATUS_INTERRUPTED, Driver, find_driver, run_plan
 from dbdyno.run.outcome import phases_of, server_differences
 from dbdyno.run.record import DRIVER_LOG, RunRecord, RunWriter, open_run
+from dbdyno.samples.machine import Machine, machine_facts
 from dbdyno.samples.sampler import Sampler, ServerLine
 
 Pids = Callable[[], Sequence[int]] | Sequence[int] | None
@@ -47,6 +47,7 @@ class Surroundings:
     server_pids: Pids
     device: str | None
     data_folder: Path | None
+    machine: Machine
 
 
 def execute(
@@ -65,16 +66,19 @@ def execute(
     server_log: Callable[[], str] | None = None,
     adopt: bool = False,
     on_probes: OnProbes | None = None,
+    machine: Machine | None = None,
 ) -> Outcome:
     """Runs the plan and writes the run folder.
 
     `server_pids` are the server's processes (asked again at each tick when it is callable), `device` and `data_folder`
     where its data is; all may be unknown. `on_event` gets each event of the driver. `stop` ends the run early, with an
     outcome of status `interrupted`. `adopt` runs on a dataset that is not marked as ours. `on_probes` lets
-    somebody else see the samples too. Raises `TargetError` (before
+    somebody else see the samples too. `machine` is the one to sample (None: this one where the server is reached
+    through it, else none). Raises `TargetError` (before
     a folder is made), `HostError`, `RecordError`, `DriverError` (after the outcome was written: `failed`).
     """
-    about = Surroundings(clock, root, server_pids, device, data_folder)
+    here = plan.target.machine == LOCAL and is_near(plan.target) if machine is None else machine
+    about = Surroundings(clock, root, server_pids, device, data_folder, here)
     binary = find_driver() if plan.verb == "run" else None
     session = engine.connect(plan.target, secret)
     writer = RunWriter(folder, plan, started_unix_s=clock.unix())
@@ -140,9 +144,11 @@ class _Run:
         finally:
             if opened is not None:
                 opened.close()
-        if is_here(self.plan.target):
-            about = self.about
-            facts += read_facts(about.root, folder=about.data_folder, device=about.device, pids=self._server_pids())
+        about = self.about
+        facts += machine_facts(
+            about.machine, self.plan.target, facts, root=about.root, folder=about.data_folder, device=about.device,
+            pids=self._server_pids(),
+        )  # fmt: skip
         self.writer.facts(when, facts)
         self.clock_event(when)
 
@@ -165,7 +171,7 @@ class _Run:
             line=line if plan.sample else None,
             probes=self.engine.probes(session.version) if plan.sample else (),
             every_s=plan.sample_every_s,
-            machine=plan.sample and is_here(plan.target),
+            machine=self.about.machine if plan.sample else False,
         )
         self.writer.probes(sampler.probes())
         if self.on_probes is not None:
@@ -221,15 +227,6 @@ class _Run:
         if server := self._server_pids():
             processes["server"] = tuple(server)
         return Watch(processes, (self.about.device,) if self.about.device else ())
-
-
-def is_here(target: Target) -> bool:
-    """Whether this machine is the one under the server, so that its files say something about it."""
-    if target.machine != "local":
-        return False
-    if target.sandbox or target.host.startswith("/") or target.host in ("", "localhost", "::1"):
-        return True
-    return target.host.startswith("127.") or target.host == socket.gethostname()
 
 
 def _outcome(run: _Run, sampler: Sampler, error: DynoError | None) -> Outcome:

@@ -101,11 +101,30 @@ def server_lines(server: Mapping[str, Scalar], transactions: int) -> list[str]:
 
 
 def watching_lines(outcome: Outcome) -> list[str]:
-    """What watching cost."""
+    """What watching cost: questions, our processor time, and the way to another machine."""
     costs = outcome.sampling
-    cpu_s = sum(float(value) for name, value in costs.items() if name.endswith("_cpu_s") and isinstance(value, float))
-    asked = sum(int(value) for name, value in costs.items() if name.endswith("_questions") and isinstance(value, int))
-    lines = [f"watching: {asked} questions, {cpu_s:.2f} s of processor time"] if asked else []
+
+    def number(name: str) -> float:
+        value = costs.get(name)
+        return float(value) if isinstance(value, int | float) else 0.0
+
+    asked = sum(number(name) for name in costs if name.endswith("_questions"))
+    cpu_s = sum(number(name) for name in costs if name.endswith("_cpu_s"))
+    seconds = number("seconds")
+    lines = [f"watching: {asked:.0f} questions, {cpu_s:.2f} s of processor time"] if asked else []
+    if lines and seconds:
+        lines[0] += f" ({cpu_s / seconds:.1%} of one core)"
+    if seconds and (queries := number("server_questions")):
+        busy_ms = number("server_ms") / seconds
+        lines.append(f"  server: {queries / seconds:.1f} questions/s, one after the other, {busy_ms:.1f} ms a second")
+    if seconds and (fetched := number("machine_received_bytes")):
+        sent = number("machine_sent_bytes") / seconds
+        lines.append(
+            f"  machine over SSH: {fetched / seconds / 1e3:.1f} kB received and {sent / 1e3:.1f} kB sent a second, "
+            f"{number('machine_ms') / seconds:.1f} ms a second, {number('machine_reconnects'):.0f} reconnects"
+        )
+    if skipped := number("server_ticks_skipped") + number("machine_ticks_skipped"):
+        lines.append(f"  left out because the questions before took too long: {skipped:.0f} ticks")
     if failure := costs.get("failure"):
         lines.append(f"watching failed: {failure}")
     return lines

@@ -21,6 +21,7 @@ from dbdyno.model.engine import Session
 from dbdyno.model.errors import DynoError
 from dbdyno.model.fact import Scalar
 from dbdyno.model.probe import Probe, Sample
+from dbdyno.samples.faraway import LINK, Faraway
 
 RETRY_S = 60.0
 """How long a probe that failed alone (a missing privilege) is left in peace."""
@@ -30,6 +31,9 @@ _TOLERANCE = 0.25
 """A probe is due this part of its period early, so that ticks need not hit the microsecond."""
 _REST_S = 0.2
 """A probe asked this short ago is not asked again when a phase begins or ends."""
+
+_INTERRUPTED_S = 2.0
+"""A question to another machine whose connection was cut ends within this."""
 
 Rows = tuple[dict[str, Scalar], ...]
 
@@ -60,6 +64,11 @@ class _Lane:
 
 def _read(one: HostProbe, root: Path, watch: Callable[[], Watch]) -> Rows:
     return tuple(one.read(root, watch()))
+
+
+def _read_there(one: HostProbe, machine: Faraway, watch: Callable[[], Watch]) -> Rows:
+    there = machine.watch(watch())
+    return tuple(machine.read(one.probe.name, lambda root: one.read(root, there)))
 
 
 class ServerLine:
@@ -129,11 +138,11 @@ class Sampler:
         line: ServerLine | None = None,
         probes: Sequence[Probe] = (),
         every_s: float = 1.0,
-        machine: bool = True,
+        machine: bool | Faraway = True,
     ) -> None:
         """`emit` is called from both lanes; `watch` is asked at every tick, for processes come and go. `line` and
-        `probes` are the server's; None: it is not asked. `machine` is False when this machine is not the one under the
-        server. `every_s` is the shortest period."""
+        `probes` are the server's; None: it is not asked. `machine` is the one under the server: True for this
+        one, False for one that cannot be seen; who gave another one closes it. `every_s` is the shortest period."""
         self._clock = clock
         self._emit = emit
         self._every_s = every_s
@@ -142,8 +151,14 @@ class Sampler:
         self._t0 = 0.0
         self._origin_s = 0.0
         self._failure = ""
+        self._seconds = 0.0
         self._lanes: list[_Lane] = []
-        if machine:
+        self._machine = machine if isinstance(machine, Faraway) else None
+        if self._machine is not None:
+            far = self._machine
+            reads = [_Question(one.probe, functools.partial(_read_there, one, far, watch)) for one in host_probes()]
+            self._lanes.append(_Lane("machine", [_Question(LINK, far.link), *reads]))
+        elif machine:
             reads = [_Question(one.probe, functools.partial(_read, one, root, watch)) for one in host_probes()]
             self._lanes.append(_Lane("machine", reads))
         if line is not None:
@@ -171,12 +186,16 @@ class Sampler:
 
     def stop(self, timeout_s: float = 5.0) -> None:
         """Asks a last time and ends. A lane that hangs (a server that does not answer) is left behind."""
+        self._seconds = self._now_s() if self._threads else 0.0
         self._stopping.set()
         for lane in self._lanes:
             lane.wake.set()
         hung = []
         for thread in self._threads:
             thread.join(timeout_s)
+            if thread.is_alive() and self._machine is not None and thread.name == "sampler-machine":
+                self._machine.interrupt()
+                thread.join(_INTERRUPTED_S)
             if thread.is_alive():
                 hung.append(thread.name)
         if self._line is not None and "sampler-server" not in hung:
@@ -195,6 +214,10 @@ class Sampler:
             figures[f"{lane.name}_ticks_skipped"] = lane.skipped
         if self._line is not None:
             figures["server_reconnects"] = self._line.reconnects
+        if self._machine is not None:
+            link = self._machine.link()[0]
+            figures |= {f"machine_{name}": link[name] for name in ("sent_bytes", "received_bytes", "reconnects")}
+        figures["seconds"] = round(self._seconds, 3)
         if self._failure:
             figures["failure"] = self._failure
         return figures
@@ -228,8 +251,12 @@ class Sampler:
 
     def _tick(self, lane: _Lane, *, aligned: bool) -> None:
         lost = self._line.ready() if lane.name == "server" and self._line is not None else ""
+        if lane.name == "machine" and self._machine is not None:
+            lost = self._machine.ready()
         now = self._now_s()
         due = [question for question in lane.questions if self._due(question, now, aligned=aligned)]
+        if lane.name == "machine" and self._machine is not None and not lost:
+            lost = self._fetch(lane, self._machine, due)
         failed = [question for question in due if not self._ask(lane, question, lost)]
         if lane.name == "server" and self._line is not None and failed and not lost:
             answered = next((question for question in due if question not in failed), None)
@@ -239,6 +266,13 @@ class Sampler:
                 return
             for question in failed:
                 question.rest_until_s = now + RETRY_S
+
+    def _fetch(self, lane: _Lane, machine: Faraway, due: Sequence[_Question]) -> str:
+        """What is due, in one exchange, before it is read. Returns why not."""
+        begun = self._clock.monotonic()
+        lost = machine.look({question.probe.name: question.ask for question in due})
+        lane.cost_ms += (self._clock.monotonic() - begun) * 1e3
+        return lost
 
     def _due(self, question: _Question, now: float, *, aligned: bool) -> bool:
         if now < question.rest_until_s:

@@ -18,8 +18,8 @@ from dbdyno.model.probe import Probe, Sample
 from dbdyno.model.record import from_json
 from dbdyno.model.run import Outcome
 from dbdyno.model.target import Secret, Target
-from dbdyno.run.execute import is_here
 from dbdyno.run.record import EVENTS, OUTCOME, PROBES, SAMPLES, open_run, parse_event
+from dbdyno.samples.machine import Machine
 from dbdyno.samples.sampler import Sampler, ServerLine
 from dbdyno.samples.series import SampleStore
 
@@ -63,6 +63,7 @@ class LiveSource:
         watch: Callable[[], Watch],
         every_s: float = 1.0,
         root: Path = Path("/"),
+        machine: Machine = True,
     ) -> None:
         self.title = target.label
         self._clock = clock
@@ -78,7 +79,7 @@ class LiveSource:
             line=line,
             probes=engine.probes(session.version),
             every_s=every_s,
-            machine=is_here(target),
+            machine=machine,
         )
         self._probes = self._sampler.probes()
         self._started_s = clock.monotonic()

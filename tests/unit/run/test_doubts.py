@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from dbdyno.model.fact import Fact
@@ -112,6 +113,10 @@ CASES: dict[Doubt, dict[str, Any]] = {
     Doubt.SAMPLES_MISSING: {"samples": SampleStore([PROBE], [Sample(t_s=t, probe="p", unknown="no") for t in (0, 9)])},
     Doubt.SHORT: {"intervals": intervals()[:9]},
     Doubt.INTERRUPTED: {"interrupted": True},
+    Doubt.HOST_ELSEWHERE: {"facts": (Fact(name="host.sampled", value="local"),)},
+    Doubt.HOST_CLOCK: {
+        "facts": (Fact(name="host.sampled", value="ssh://db"), Fact(name="host.clock_offset_s", value=-7.5, unit="s"))
+    },
 }
 
 
@@ -130,6 +135,34 @@ def test_each_doubt_is_seen_alone(doubt: Doubt) -> None:
 
 def test_every_doubt_has_a_case_here_or_is_another_modules() -> None:
     assert set(Doubt) - set(CASES) == {Doubt.DATASET_NOT_RESET}
+
+
+def far(*facts: Fact, host: str = "db.example") -> set[Doubt]:
+    target = Target(engine="e", host=host, port=1, user="u", database="d", machine="unknown")
+    plan = replace_plan(HEALTHY.plan, target)
+    return kinds(replace(HEALTHY, plan=plan, facts=(*HEALTHY.facts, *facts), phases=()))
+
+
+def replace_plan(plan: Plan, target: Target) -> Plan:
+    return msgspec.structs.replace(plan, target=target)
+
+
+def test_a_machine_that_is_not_the_servers_is_doubted() -> None:
+    here, there = Fact(name="host.sampled", value="local"), Fact(name="host.sampled", value="ssh://db")
+    process = "host.server_process"
+    assert far(Fact(name="host.sampled", unknown="none was named")) == {Doubt.HOST_ELSEWHERE}
+    assert far(here) == {Doubt.HOST_ELSEWHERE}
+    assert far(here, host="127.0.0.1") == set()
+    assert far(here, Fact(name=process, value="server")) == set()
+    assert far(there) == set()
+    assert far(there, Fact(name=process, value="server")) == set()
+    assert far(there, Fact(name=process, value="")) == {Doubt.HOST_ELSEWHERE}
+    assert far(there, Fact(name=process, unknown="Permission denied")) == set()
+
+
+def test_clocks_that_are_near_are_no_doubt() -> None:
+    assert far(Fact(name="host.clock_offset_s", value=1.4, unit="s")) == set()
+    assert far(Fact(name="host.clock_offset_s", value=2.6, unit="s")) == {Doubt.HOST_CLOCK}
 
 
 def test_grave_ones_come_first() -> None:
