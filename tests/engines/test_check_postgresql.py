@@ -91,8 +91,13 @@ def restart_with_altered(box: Sandbox) -> None:
     box.start({str(name): str(value) for name, value in rows})
 
 
+AGE = {"PG090", "PG093"}
+"""How old the installed release is depends on the day, and on what this machine has."""
+
+
 def found(checked: Checked) -> dict[str, Severity]:
-    return {one.rule: one.severity for one in checked.of(Verdict.FAIL) if one.rule.startswith("PG")}
+    failed = (one for one in checked.of(Verdict.FAIL) if one.rule.startswith("PG"))
+    return {one.rule: one.severity for one in failed if one.rule not in AGE}
 
 
 def test_1_a_plain_server_hears_only_advice(server: Sandbox, engine: Engine, clock: SystemClock) -> None:
