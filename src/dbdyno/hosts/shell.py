@@ -52,7 +52,7 @@ t() {{ for p in "$@"; do if [ -d "$p" ]; then printf d; e 0 "$p"; elif [ -e "$p"
 l() {{ for p in "$@"; do if [ ! -L "$p" ]; then e {noent} "$p"; elif (CDPATH=; cd -P "$p" && pwd -P); then e 0 "$p"
   else e {io} "$p"; fi; done; }}
 cd /
-printf '%s\n' "$$"; e 0 pid
+printf '\n%s\n' "$$"; e 0 pid
 e end 0
 """
 
