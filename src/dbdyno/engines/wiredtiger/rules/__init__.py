@@ -1,0 +1,1 @@
+"""Rules about MongoDB and WiredTiger: one file each."""
