@@ -1,7 +1,7 @@
 """Fixes on a real machine: badly set on purpose, found, mended, seen to be mended, undone, and as before byte by byte.
 
-Only harmless things are touched: two kernel parameters, a loop device of our own with its file system, a process of our
-own. Whatever happens the machine is left as it was found.
+Only harmless things are touched: two kernel parameters, transparent huge pages, a loop device of our own with its file
+system, a process of our own. Whatever happens the machine is left as it was found.
 """
 
 from __future__ import annotations
@@ -32,18 +32,29 @@ from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Verdict
 
-RULES = {"HOST004", "HOST030", "HOST031", "HOST033", "HOST034", "HOST035", "HOST050"} | (
-    {"HOST013", "HOST070"} if may_raise_limits() else set()
+THP = Path("/sys/kernel/mm/transparent_hugepage")
+HUGE_PAGES = {"enabled", "defrag"} if os.access(THP / "enabled", os.W_OK) else set()
+RULES = (
+    {"HOST004", "HOST030", "HOST031", "HOST033", "HOST034", "HOST035", "HOST050"}
+    | ({"HOST005", "HOST006"} if HUGE_PAGES else set())
+    | ({"HOST013", "HOST070"} if may_raise_limits() else set())
 )
-"""Root in a container often may not raise the limits of a process."""
+"""Root in a container often may not raise the limits of a process, nor write to /sys."""
 SYSCTLS = {"vm/dirty_expire_centisecs": "12000", "net/core/somaxconn": "512"}
 """Bad enough to be found, and harmless for a minute."""
 DYNO = str(Path(sys.executable).with_name("dyno"))
-FOLDERS = ("/etc/sysctl.d", "/etc/udev/rules.d", "/etc/security/limits.d", "/etc/tmpfiles.d")
+FOLDERS = (
+    "/etc/sysctl.d", "/etc/udev/rules.d", "/etc/security/limits.d", "/etc/tmpfiles.d", "/etc/default/grub.d",
+)  # fmt: skip
 
 
 def run(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+
+
+def chosen(path: Path) -> str:
+    """The word that stands in brackets."""
+    return path.read_text().partition("[")[2].partition("]")[0]
 
 
 class Bench:
@@ -56,6 +67,7 @@ class Bench:
         self.process: subprocess.Popen[bytes] | None = None
         self._files = {path for folder in FOLDERS for path in Path(folder).glob("*")}
         self._sysctls = {name: Path("/proc/sys", name).read_text() for name in SYSCTLS}
+        self._huge_pages = {name: chosen(THP / name) for name in HUGE_PAGES}
 
     def __enter__(self) -> Bench:
         try:
@@ -78,12 +90,16 @@ class Bench:
         self.queue("read_ahead_kb").write_text("4096")
         for name, value in SYSCTLS.items():
             Path("/proc/sys", name).write_text(value)
+        for name in HUGE_PAGES:
+            (THP / name).write_text("always")
         self.process = subprocess.Popen(["sleep", "600"], cwd=self.data)
         resource.prlimit(self.process.pid, resource.RLIMIT_NOFILE, (1024, 4096))
 
     def __exit__(self, *_: object) -> None:
         for name, value in self._sysctls.items():
             Path("/proc/sys", name).write_text(value)
+        for name, value in self._huge_pages.items():
+            (THP / name).write_text(value)
         for path in {path for folder in FOLDERS for path in Path(folder).glob("*-dyno.*")} - self._files:
             path.unlink()
         if self.process is not None:
@@ -114,6 +130,7 @@ class Bench:
         assert self.process
         proc = Path("/proc", str(self.process.pid))
         paths = [*(Path("/proc/sys", name) for name in SYSCTLS), proc / "limits", proc / "oom_score_adj"]
+        paths += [THP / name for name in sorted(HUGE_PAGES)]
         paths += [path for path in sorted(self.queue("").iterdir()) if path.is_file()]
         for folder in FOLDERS:
             paths += sorted(path for path in Path(folder).glob("*") if path.is_file())
@@ -122,6 +139,7 @@ class Bench:
         for path in paths:
             with contextlib.suppress(OSError):  # some of a queue's files can only be written
                 found[str(path)] = path.read_bytes()
+        found["folders"] = " ".join(folder for folder in FOLDERS if Path(folder).is_dir()).encode()
         mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
         found["mount"] = b"\n".join(line for line in mounts if str(self.mount).encode() in line)
         return found
@@ -166,6 +184,9 @@ def test_found_mended_seen_and_undone(bench: Bench) -> None:
     assert b"discard" not in changed["mount"]
     assert changed["/proc/sys/net/core/somaxconn"] == b"4096\n"
     assert b"net.core.somaxconn = 4096" in changed["/etc/sysctl.d/90-dyno.conf"]
+    for name in HUGE_PAGES:
+        assert b"[madvise]" in changed[str(THP / name)]
+        assert f"w {THP / name} - - - - madvise".encode() in changed["/etc/tmpfiles.d/90-dyno.conf"]
     assert undo(folder, Machine(), server=None) == []
     assert bench.state() == before
     assert bench.failing() == RULES

@@ -22,11 +22,17 @@ FAILED=0
 fail() {{ echo "FAILED: $*" >&2; FAILED=1; }}
 """
 _TOOLS = r"""
-# keep FILE: a copy of it as it was before our first change, or a mark that it was not there.
+# keep FILE: a copy of it as it was before our first change, or a mark that it was not there, with the folders that
+# are made for it.
 keep() {
     if [ -e "$BACKUP$1" ] || [ -e "$BACKUP$1.was-absent" ]; then return 0; fi
     mkdir -p "$(dirname "$BACKUP$1")" || return 1
-    if [ -e "$ROOT$1" ]; then cp -p "$ROOT$1" "$BACKUP$1"; else : > "$BACKUP$1.was-absent"; fi
+    if [ -e "$ROOT$1" ]; then cp -p "$ROOT$1" "$BACKUP$1"; return; fi
+    folder=$(dirname "$1")
+    while [ ! -e "$ROOT$folder" ]; do
+        printf '%s\n' "$folder"
+        folder=$(dirname "$folder")
+    done > "$BACKUP$1.was-absent"
 }
 # line FILE PATTERN LINE [HEADER…]: LINE instead of the lines that match PATTERN, at the end if there are none.
 line() {
@@ -93,10 +99,13 @@ run() {
 }
 """
 _UNDO = r"""
-# give_back FILE: as it was before our first change.
+# give_back FILE: as it was before our first change; folders that were made for it go with it when they are empty.
 give_back() {
     if [ -e "$BACKUP$1" ]; then cp -p "$BACKUP$1" "$ROOT$1" && echo "$1: as before" || fail "$1"
-    elif [ -e "$BACKUP$1.was-absent" ]; then rm -f "$ROOT$1" && echo "$1: removed" || fail "$1"; fi
+    elif [ -e "$BACKUP$1.was-absent" ]; then
+        rm -f "$ROOT$1" && echo "$1: removed" || fail "$1"
+        while read -r folder; do rmdir "$ROOT$folder" 2>/dev/null || :; done < "$BACKUP$1.was-absent"
+    fi
 }
 """
 _END = """

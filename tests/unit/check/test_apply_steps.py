@@ -275,6 +275,10 @@ def test_the_journal_says_before_it_does(folder: Path, tree: Path) -> None:
     assert events[1:-1] == ["before", "done"] * ((len(events) - 2) // 2)
 
 
+def folders(tree: Path) -> set[str]:
+    return {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_dir()}
+
+
 @pytest.mark.parametrize("script", ["apply.sh", "undo.sh"])
 def test_scripts_are_sound_shell(folder: Path, script: str) -> None:
     done = subprocess.run(["sh", "-n", str(folder / script)], capture_output=True, text=True, check=False)
@@ -283,7 +287,7 @@ def test_scripts_are_sound_shell(folder: Path, script: str) -> None:
 
 
 def test_the_script_does_what_apply_does_and_undoes_it(folder: Path, tree: Path) -> None:
-    before = snapshot(tree)
+    before, folders_before = snapshot(tree), folders(tree)
     environment = {**os.environ, "ROOT": str(tree)}
     for _ in range(2):
         done = subprocess.run(["sh", folder / "apply.sh"], env=environment, capture_output=True, text=True, check=False)
@@ -292,6 +296,7 @@ def test_the_script_does_what_apply_does_and_undoes_it(folder: Path, tree: Path)
     by_script = {name: sorted(content[0].split(b"\n")) for name, content in snapshot(tree).items()}
     done = subprocess.run(["sh", folder / "undo.sh"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    assert folders(tree) == folders_before, "a folder that was made for a file stays behind"
     given_back = snapshot(tree)
     assert {name: given_back[name] for name in before} == before
     apply(fixes.read_plan(folder), folder, Machine(tree), server=None, recheck=None, stamp="1")
