@@ -29,8 +29,15 @@ from dbdyno.model.units import bytes_text
 
 _FOREIGN = 0.3
 """Share of what reached the disk that was neither the server's nor the driver's."""
+_UNSEEN = 0.6
+"""The same where no program's writes fit what the disk took: the kernel writes back what the server changed earlier,
+which nobody is charged for at that time."""
 _FACTOR = 2.0
 """Times the usual of that."""
+_MORE = 1.2
+"""Times the usual bytes of the disk."""
+_BULK_BYTES = 256 << 10
+"""Per second: below this nobody writes in bulk, however little the disk does beside."""
 _NAMED = 3
 _PRESSURE = 1.2
 """Times the usual share of the time in which some task waited for input or output."""
@@ -49,8 +56,11 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     foreign = max(seen - own, 0.0)
     usual = max(disk.outside(recording.stalls).mean() - own_usual, 0.0)
     program, per_s, fits = _writer(recording, stall, seen)
-    by_difference = foreign >= max(_FOREIGN * seen, _FACTOR * usual, 1.0) and per_s >= foreign
-    if not program or not (fits or by_difference) or not _held_up(recording, stall):
+    by_difference = foreign >= max(_UNSEEN * seen, _FACTOR * usual, _BULK_BYTES) and per_s >= foreign
+    more = seen > _MORE * disk.outside(recording.stalls).mean()
+    if own >= seen and (per_s < own or not more):
+        return None  # The server alone explains what the disk took.
+    if not program or not (fits or (by_difference and more)) or not _held_up(recording, stall):
         return None
     return Finding(
         says=f"{program} wrote {bytes_text(per_s)}/s in the stall; the server wrote {bytes_text(own)}/s "
@@ -111,7 +121,7 @@ def _writer(recording: Recording, stall: Stall, seen: float) -> tuple[str, float
             continue  # It was seen only once: no rate.
         before = series.before(stall).values
         usual = float(np.nanmedian(before)) if np.isfinite(before).any() else 0.0
-        fits = max(_FOREIGN * seen, _FACTOR * usual, 1.0) <= per_s <= _OTHER_DISK * seen
+        fits = max(_FOREIGN * seen, _FACTOR * usual, _BULK_BYTES) <= per_s <= _OTHER_DISK * seen
         found.append((fits, per_s, program))
     if not found:
         recording.series("writers", "write_bytes").during(stall, slack_s=2.0).max()

@@ -1,7 +1,7 @@
 """burst-credits-spent: the disk's burst is over
 
-What is seen: the disk stands at one rate for long, then falls to a much lower one and stays there, busy all the time;
-throughput falls with it and does not come back.
+What is seen: the disk stands at one rate for long, then falls to a much lower one and stays there, busy still, with
+operations that take longer; throughput falls with it and does not come back.
 
 Why it happens: small cloud disks give more than their baseline while credits last. Credits last C / (demand − baseline)
 seconds and fill again only while less than the baseline is asked for.
@@ -32,7 +32,11 @@ _STEP = 0.7
 """What is left after the step."""
 _FLAT = 0.15
 """A rate that a limit holds varies less than this."""
-_BUSY = 0.9
+_BUSY = 0.7
+"""The device has work this share of the time: clients that wait for its answers leave it idle between them."""
+_SLOWER = 1.5
+"""Times as long as before that an operation takes, unless the device has work all of the time."""
+_ALWAYS_BUSY = 0.9
 _SECONDS_MIN = 20.0
 
 
@@ -42,9 +46,13 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     device = data_device(recording)
     rate, used = operations(recording, device), busy(recording, device)
     before, after = rate.before(stall, max(60.0, stall.start_s)), rate.during(stall)
-    if stall.seconds < _SECONDS_MIN or after.median() > _STEP * before.median() or used.during(stall).median() < _BUSY:
+    busy_share = used.during(stall).median()
+    if stall.seconds < _SECONDS_MIN or after.median() > _STEP * before.median() or busy_share < _BUSY:
         return None
-    if _spread(after) > _FLAT:
+    queue = recording.series("disk", "queue_ms", device)
+    took_ms = queue.during(stall).median() / max(after.median(), 1e-9)
+    usual_ms = queue.before(stall, max(60.0, stall.start_s)).median() / max(before.median(), 1e-9)
+    if _spread(after) > _FLAT or (busy_share < _ALWAYS_BUSY and took_ms < _SLOWER * usual_ms):
         return None
     burst, baseline = before.median(), after.median()
     started_s = _started(rate, burst)
@@ -52,7 +60,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     credits = (burst - baseline) * lasted_s
     return Finding(
         says=f"{device} fell from {burst:.0f} to {baseline:.0f} operations a second at {stall.start_s:.0f} s and "
-        "stayed there, busy all the time.",
+        f"stayed there, busy {busy_share:.0%} of the time; an operation took {took_ms:.2g} ms, before {usual_ms:.2g}.",
         why=f"A burst of {credits:,.0f} operations above the baseline lasted {seconds_text(lasted_s)} and is spent; a "
         f"full one lasts as long again at this demand, and fills in {seconds_text(credits / baseline)} of rest.",
         evidence={
@@ -60,6 +68,8 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
             "baseline_per_s": round(baseline),
             "lasted_s": round(lasted_s),
             "credits": round(credits),
+            "operation_ms": round(took_ms, 2),
+            "operation_ms_before": round(usual_ms, 2),
             "predicted_s": round(credits / (burst - baseline)),
         },
         remedy=f"A disk whose baseline is {burst:.0f} operations a second.",
@@ -68,10 +78,10 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         verify="A run longer than the burst keeps its throughput.",
         confidence=0.85,
         ruled_out=(
-            f"a load that asks for less: the disk was busy {used.during(stall).median():.0%} of the time",
+            f"a load that asks for less: the disk was busy {busy_share:.0%} of the time",
             "a checkpoint: the rate did not come back",
         ),
-        series=(f"disk.writes/{device}", f"disk.reads/{device}", f"disk.busy_ms/{device}"),
+        series=(f"disk.writes/{device}", f"disk.reads/{device}", f"disk.busy_ms/{device}", f"disk.queue_ms/{device}"),
     )
 
 
@@ -95,6 +105,7 @@ def _example(*, spent: bool) -> Example:
     example.level("disk.writes/vda", 3500, during=1100)
     example.level("disk.reads/vda", 10)
     example.level("disk.busy_ms/vda", 980, during=1000 if spent else 300, unit="ms/s", role="disk_busy_ms")
+    example.level("disk.queue_ms/vda", 3000, during=4000 if spent else 300, unit="ms/s")
     return example
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dbdyno.engines.postgresql.diagnoses._settings import seconds_of
 from dbdyno.model.facts import MissingFact
 from dbdyno.model.recording import Recording, Series, Stall
 
@@ -14,6 +15,8 @@ TABLE_LOCK = ("Lock/relation",)
 SPILL = ("IO/BufFileRead", "IO/BufFileWrite", "IO/BuffileRead", "IO/BuffileWrite", "IO/BufFileTruncate")
 REPLICA = ("IPC/SyncRep",)
 _HEADS_MIN = 0.5
+CIRCLES = 0.3
+"""Share of the time in which a circle of transactions stood, each for deadlock_timeout before it is looked for."""
 
 
 def clients(recording: Recording, stall: Stall | None, *wanted: str) -> float:
@@ -40,6 +43,19 @@ def head_share(recording: Recording, stall: Stall | None, *wanted: str) -> float
     waits for. 0 when hardly any client is at the head of a queue (its owner sleeps)."""
     heads = clients(recording, stall) - clients(recording, stall, *ROW_LOCK)
     return min(1.0, clients(recording, stall, *wanted) / heads) if heads >= _HEADS_MIN else 0.0
+
+
+def circles_share(recording: Recording, stall: Stall | None) -> float:
+    """Deadlocks times what each waited before the server looked for it, over the time; 0 when it is not known."""
+    try:
+        deadlocks = recording.role("deadlocks")
+        # One is counted when it is broken.
+        count = (deadlocks if stall is None else deadlocks.during(stall, slack_s=1.5)).total()
+        timeout_s = seconds_of(recording.facts, "deadlock_timeout")
+    except MissingFact:
+        return 0.0
+    seconds = stall.seconds if stall is not None else recording.duration_s
+    return count * timeout_s / seconds if seconds > 0 else 0.0
 
 
 def series_of(recording: Recording, *wanted: str) -> tuple[str, ...]:

@@ -21,10 +21,12 @@ from __future__ import annotations
 
 from dbdyno.engines.postgresql.diagnoses._settings import setting
 from dbdyno.engines.postgresql.diagnoses._waits import (
+    CIRCLES,
     LOG_SYNC,
     REPLICA,
     ROW_LOCK,
     TABLE_LOCK,
+    circles_share,
     clients,
     head_share,
     series_of,
@@ -49,6 +51,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         return None  # The owners of the rows wait for a replica: the queue is only its shadow.
     log, tables = share(recording, stall, *LOG_SYNC), share(recording, stall, *TABLE_LOCK)
     by_commit = stall is not None and head_share(recording, stall, *LOG_SYNC) >= _SHARE
+    in_circles = circles_share(recording, stall) >= CIRCLES
     start_s, end_s = (stall.start_s, stall.end_s) if stall else (0.0, recording.duration_s)
     holders = [who for t_s, who in recording.texts("lockqueue", "holder") if start_s <= t_s <= end_s]
     asleep = [who for who in holders if "idle in transaction" in who]
@@ -71,7 +74,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         fixes=(setting(recording.facts, "idle_in_transaction_session_timeout", 30_000),) if slept else (),
         risk="The time-out cancels transactions of clients that pause longer." if slept else "The application changes.",
         verify="The share of waits for transactionid and tuple falls.",
-        confidence=0.5 if by_commit and not slept else 0.9,
+        confidence=0.5 if (by_commit or in_circles) and not slept else 0.9,
         ruled_out=(
             f"locks on whole tables: {tables:.0%} of the clients' time",
             f"slow commits alone: {log:.0%} of the clients' time",

@@ -1,0 +1,116 @@
+"""What is done to the machine under a server, so that a cause is at work; everything is put back.
+
+A `Brake` slows the disk under the image of a sandbox's volume for the server alone: the loop device charges what it
+does to whom it does it for, so that the volume itself is busy and has a queue, as a slow disk has. (A limit on the
+volume would hold requests back before they are counted anywhere.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dbdyno.sandbox.sandbox import Sandbox
+
+_GROUPS = Path("/sys/fs/cgroup/blkio")
+
+
+class Brake:
+    """A group with limits on the disk that holds a sandbox's image; the server is in it."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self._device = _disk_under(box.folder)
+        self._group = _GROUPS / f"dyno-brake-{os.getpid()}"
+        self._group.mkdir()
+        self._box = box
+        self.take()
+
+    def take(self) -> None:
+        """Moves every process of the server there; new ones are born there."""
+        for pid in self._box.server_pids():
+            with contextlib.suppress(ProcessLookupError):
+                (self._group / "cgroup.procs").write_text(str(pid))
+
+    def limit(self, *, iops: int = 0, bytes_per_s: int = 0) -> None:
+        """For reads and for writes each; 0: none."""
+        for what, value in (("iops", iops), ("bps", bytes_per_s)):
+            for way in ("read", "write"):
+                (self._group / f"blkio.throttle.{way}_{what}_device").write_text(f"{self._device} {value}")
+
+    def release(self) -> None:
+        self.limit()
+        for pid in (self._group / "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError, OSError):
+                (_GROUPS / "cgroup.procs").write_text(pid)
+        self._group.rmdir()
+
+
+def _disk_under(folder: Path) -> str:
+    """Numbers of the whole disk, for a limit holds on disks only."""
+    number = os.stat(folder).st_dev
+    sysfs = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
+    return ((sysfs.parent if (sysfs / "partition").exists() else sysfs) / "dev").read_text().strip()
+
+
+@contextlib.contextmanager
+def brake(box: Sandbox) -> Iterator[Brake]:
+    """Skips where there are no such limits, or the sandbox has no volume."""
+    if os.geteuid() != 0 or not (_GROUPS / "blkio.throttle.write_iops_device").exists():
+        pytest.skip("this machine cannot slow a disk down for some processes alone")
+    if box.volume is None:
+        pytest.skip("no volume of its own: " + "; ".join(box.notes))
+    one = Brake(box)
+    try:
+        yield one
+    finally:
+        one.release()
+
+
+@contextlib.contextmanager
+def kernel_setting(name: str, value: int) -> Iterator[None]:
+    """A setting of the whole machine, for the time of a test."""
+    file = Path("/proc/sys") / name.replace(".", "/")
+    if not os.access(file, os.W_OK):
+        pytest.skip(f"{name} may not be set here")
+    # Of two settings for one thing, setting one clears the other.
+    files = [file, *(file.with_name(file.name.replace("_bytes", "_ratio")) for _ in [0] if name.endswith("_bytes"))]
+    before = [(one, one.read_text()) for one in files]
+    file.write_text(str(value))
+    try:
+        yield
+    finally:
+        for one, text in before:
+            if text.strip() != "0":
+                one.write_text(text)
+
+
+HOG = """
+import os
+os.nice(-20)
+try:
+    open("/proc/self/autogroup", "w").write("-20")
+except OSError:
+    pass
+while True:
+    pass
+"""
+"""Takes a processor from whoever wants it, too."""
+
+
+@contextlib.contextmanager
+def programs(count: int, code: str, *words: str) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Other programs: Python code in processes and sessions of their own (the kernel may share by session)."""
+    started = [subprocess.Popen([sys.executable, "-c", code, *words], start_new_session=True) for _ in range(count)]
+    try:
+        yield started
+    finally:
+        for one in started:
+            one.kill()
+        for one in started:
+            one.wait()
