@@ -1,0 +1,1 @@
+"""Valkey, and Redis from which it comes: checked only."""

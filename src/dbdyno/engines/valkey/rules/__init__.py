@@ -1,0 +1,1 @@
+"""Rules about Valkey and Redis, one a file; see `dbdyno.model.rule`."""
