@@ -179,6 +179,11 @@ def _server_files(checked: Checked, plan: Plan) -> dict[str, str]:
     undo = [fix.undo for finding in checked.findings for fix in finding.fixes if fix.kind == "setting" and fix.undo]
     files["server/settings.sql"] = "\n".join(dict.fromkeys(live or statements)) + "\n"
     files["server/undo.sql"] = "\n".join(dict.fromkeys(undo)) + "\n" if undo else ""
+    module = engine_module(checked.engine, "fixfile")
+    if module is not None and hasattr(module, "merged_files"):
+        # For servers that read one file only: theirs, with the settings in it.
+        made = module.merged_files(plan.settings, Facts(checked.facts))
+        files |= {f"server/{name}": content for name, content in made.items()}
     return {name: content for name, content in files.items() if content}
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dbdyno.engines.dumptext import numeric_version
+from dbdyno.engines.wiredtiger.printed import seconds_of
 from dbdyno.model.fact import Fact, Scalar
 
 Document = Mapping[str, Any]
@@ -212,12 +213,12 @@ def _own_role(members: list[dict[str, Any]], document: Document) -> str:
 
 def _lags(members: list[dict[str, Any]], primary: dict[str, Any] | None) -> dict[str, float]:
     """Seconds that each secondary is behind the primary."""
-    if primary is None or not isinstance(at := primary.get("optimeDate"), int | float):
+    if primary is None or (at := seconds_of(primary.get("optimeDate"))) is None:
         return {}
     return {
-        str(one.get("name")): max(0.0, at - one["optimeDate"])
+        str(one.get("name")): max(0.0, at - applied)
         for one in members
-        if one.get("stateStr") == "SECONDARY" and isinstance(one.get("optimeDate"), int | float)
+        if one.get("stateStr") == "SECONDARY" and (applied := seconds_of(one.get("optimeDate"))) is not None
     }
 
 

@@ -20,6 +20,7 @@ _SUMMARY = re.compile(r"^# Mongo Executable|^# Report On \d|^# This host$|^# Ins
 _WORDS = re.compile(r"wiredTiger|opcounters|\"?\bargv\"?\s*:|replSet|defaultReadConcern|authenticationMechanisms|"
                     r"\"?\bmyState\"?\s*:|gitVersion|totalLinesWritten|\"?inprog\"?\s*:|logSizeMB")  # fmt: skip
 _SUMMARY_LINE = re.compile(r"^\s*([A-Za-z][\w /-]*?)\s*\|\s*(.*?)\s*$", re.MULTILINE)
+_SUMMARY_SECURITY = re.compile(r"^(Auth|Port|Bind IP)\s*[:|]?\s+(\S.*?)\s*$", re.MULTILINE)
 _COMMANDS = (
     ("serverStatus", "db.serverStatus()"),
     ("getCmdLineOpts", "db.adminCommand({getCmdLineOpts: 1})"),
@@ -77,7 +78,8 @@ def _conf(name: str, text: str) -> Iterator[Fact]:
 
 def _summary(name: str, text: str) -> Iterator[Fact]:
     """`Name | value` lines under headings."""
-    lines = {key.strip().lower(): value for key, value in _SUMMARY_LINE.findall(text)}
+    found = _SUMMARY_LINE.findall(text) + _SUMMARY_SECURITY.findall(text)
+    lines = {key.strip().lower(): value for key, value in found}
     if version := lines.get("version", ""):
         yield Fact(name="server.version", value=documents.version_number(version), source=name)
         yield Fact(name="server.version_text", value=version, source=name)

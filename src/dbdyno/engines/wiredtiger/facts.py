@@ -5,6 +5,7 @@ The role `clusterMonitor` (with `read` on `local`) is enough; without it, what i
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import tomllib
@@ -283,6 +284,10 @@ def read_files(root: Path, facts: Facts) -> Iterator[Fact]:
     key = facts.text("setting.security.keyFile") if facts.has("setting.security.keyFile") else ""
     looked = [path for path in (config, *_CONFIG_FILES) if path and path != "None"]
     exposed = []
+    with contextlib.suppress(OSError):
+        if config and (root / config.lstrip("/")).stat().st_size <= _CONFIG_BYTES_MAX:
+            text = (root / config.lstrip("/")).read_text(encoding="utf-8", errors="replace")
+            yield Fact(name="server.config_text", source=config, value=text)
     try:
         for path in dict.fromkeys(looked):
             file = root / path.lstrip("/")

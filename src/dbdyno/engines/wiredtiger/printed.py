@@ -32,11 +32,12 @@ _DATES = ("ISODate", "Date")
 
 def document(text: str) -> Any:
     """The first document of a text. What stands before its brace (a prompt, a connection notice) is passed over."""
-    start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+    # A prompt may hold brackets (`rs0 [direct: primary] test>`): only a text that begins with one is a list.
+    start = 0 if text.lstrip()[:1] == "[" else text.find("{")
     if start < 0:
         raise ValueError("there is no document in it")
     try:
-        return plain(json.JSONDecoder().raw_decode(text[start:])[0])
+        return plain(json.JSONDecoder().raw_decode(text[start:].lstrip())[0])
     except (json.JSONDecodeError, RecursionError):
         return plain(_Reader(text, start).value(0))
 
@@ -84,6 +85,14 @@ def _date(inner: Any) -> float | str:
         return _seconds(datetime.datetime.fromisoformat(str(inner).replace("Z", "+00:00")))
     except ValueError:
         return str(inner)
+
+
+def seconds_of(value: object) -> float | None:
+    """A date that was read as seconds or stands as text; None when it is none."""
+    if isinstance(value, int | float):
+        return float(value)
+    found = _date(value) if isinstance(value, str) else None
+    return float(found) if isinstance(found, int | float) else None
 
 
 def _seconds(moment: datetime.datetime) -> float:

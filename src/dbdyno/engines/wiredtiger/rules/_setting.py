@@ -24,7 +24,9 @@ def setting(facts: Facts, name: str, value: str | int | float) -> Fix:
         file=str(file.value) if file and not file.unknown and file.value else CONFIG_FILE,
         line=f"{name}: {value}",
         needs=Needs.NOTHING if live else Needs.RESTART,
-        undo=live_command(name, before) if live and before else f"give {name} its old value in the file, then restart",
+        undo=live_command(name, before)
+        if live and before
+        else f"// give {name} its old value in the file, then restart",
     )
 
 
