@@ -1,7 +1,7 @@
 """journal-commit: the file system's journal holds up everybody's syncs
 
-What is seen: commits of the journal take many times their usual time in the stall, most of it for flushing the data of
-files (ordered mode) or for waiting.
+What is seen: commits of the journal take many times their usual time in the stall, and follow each other without a
+pause.
 
 Why it happens: on ext4 a sync of one file may need a commit of the whole journal, which in ordered mode first writes
 the data of all files that were extended: a large file of somebody else's included.
@@ -30,19 +30,17 @@ _FACTOR = 3.0
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
     if stall is None:
         return None
-    recording.series("journal", "commit_ms")
+    recording.series("journal", "last_commits_ms")
     known = recording.facts.find("host.disk_device")
     data = str(known.value) if known is not None and not known.unknown else ""
     worst: tuple[float, float, float, str] | None = None
     for device in recording.keys("journal"):
         if data and not device.startswith(data):
             continue
-        spent = recording.series("journal", "commit_ms", device)
+        took = recording.series("journal", "last_commits_ms", device)
         count = recording.series("journal", "transactions", device)
-        seen_ms, commits = spent.during(stall, slack_s=1).total(), count.during(stall, slack_s=1).total()
-        others = count.outside(recording.stalls).total()
-        usual_ms = spent.outside(recording.stalls).total() / others if others else 0.0
-        each_ms = seen_ms / commits if commits else 0.0
+        each_ms, usual_ms = took.during(stall, slack_s=1).mean(), took.outside(recording.stalls).median()
+        seen_ms = each_ms * count.during(stall, slack_s=1).total()
         if seen_ms >= _SHARE * stall.seconds * 1e3 and each_ms > _FACTOR * usual_ms:
             worst = max(worst or (0.0, 0.0, 0.0, ""), (seen_ms, each_ms, usual_ms, device))
     if worst is None:
@@ -56,17 +54,17 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         remedy="Bulk writers, or the server's log, on a file system of their own.",
         fixes=(Fix(kind="mount", name="a file system for the log", needs=Needs.PERSON),),
         risk="A volume more.",
-        verify="journal.commit_ms per transaction is even.",
+        verify="journal.last_commits_ms is even.",
         confidence=0.6,
         ruled_out=("a disk that is slow for everybody: the journal's own time is what grew",),
-        series=(f"journal.commit_ms/{device}", f"journal.transactions/{device}"),
+        series=(f"journal.last_commits_ms/{device}", f"journal.transactions/{device}"),
     )
 
 
 def _example(*, slow: bool) -> Example:
-    """In the stall commits take 900 ms of each second, or as little as ever."""
+    """In the stall commits take 450 ms each instead of 2, or as long as ever."""
     example = Example()
-    example.level("journal.commit_ms/vda-8", 20, during=900 if slow else 25, unit="ms/s")
+    example.level("journal.last_commits_ms/vda-8", 2, during=450 if slow else 2.5, unit="ms")
     example.level("journal.transactions/vda-8", 10, during=2 if slow else 10)
     example.fact("host.disk_device", "vda")
     return example
