@@ -102,6 +102,11 @@ SETTINGS: dict[str, st.SearchStrategy[Scalar]] = {
     "rocksdb_wal_recovery_mode": st.integers(0, 3),
     "rocksdb_bulk_load": FLAG,
     "rocksdb_commit_in_the_middle": FLAG,
+    "rocksdb_write_disable_wal": FLAG,
+    "rocksdb_enable_2pc": FLAG,
+    "rocksdb_paranoid_checks": FLAG,
+    "rocksdb_master_skip_tx_api": FLAG,
+    "innodb_log_compressed_pages": FLAG,
 }
 SEEN: dict[str, st.SearchStrategy[Scalar]] = {
     "server.version": st.sampled_from([50744, 80012, 80036, 80404, 1101119, 1110405]),

@@ -13,7 +13,8 @@ _RESTART = frozenset(
      "innodb_use_native_aio", "innodb_support_xa", "innodb_autoinc_lock_mode", "innodb_force_recovery",
      "innodb_force_load_corrupted", "log_bin", "performance_schema", "secure_file_priv", "slave_skip_errors",
      "replica_skip_errors", "innodb_log_file_size", "innodb_log_buffer_size", "innodb_log_files_in_group",
-     "innodb_read_only", "rocksdb_paranoid_checks", "innodb_buffer_pool_load_at_startup"}
+     "innodb_read_only", "rocksdb_paranoid_checks", "rocksdb_allow_mmap_writes",
+     "rocksdb_allow_to_start_after_corruption", "rocksdb_ignore_datadic_errors", "innodb_buffer_pool_load_at_startup"}
 )  # fmt: skip
 _ONLINE_SINCE = {
     "innodb_log_file_size": versions.MARIADB + 100900,

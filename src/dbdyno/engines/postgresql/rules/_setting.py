@@ -31,8 +31,9 @@ UNITS = {
 }
 """Base unit of the settings that rules change, as in pg_settings.unit."""
 _RESTART = frozenset(
-    {"archive_mode", "autovacuum_max_workers", "huge_pages", "logging_collector", "max_connections", "max_wal_senders",
-     "shared_buffers", "shared_preload_libraries", "track_commit_timestamp", "wal_buffers", "wal_level"}
+    {"archive_mode", "autovacuum_max_workers", "huge_pages", "ignore_invalid_pages", "logging_collector",
+     "max_connections", "max_wal_senders", "shared_buffers", "shared_preload_libraries", "track_commit_timestamp",
+     "wal_buffers", "wal_level"}
 )  # fmt: skip
 """Context `postmaster` in pg_settings."""
 _LISTS = frozenset({"shared_preload_libraries"})
