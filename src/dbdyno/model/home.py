@@ -41,3 +41,13 @@ def find_config(environment: Mapping[str, str]) -> Path:
     """The folder of the user's configuration (rules of the site); it need not exist."""
     config = environment.get("XDG_CONFIG_HOME") or str(Path(environment.get("HOME", ".")) / ".config")
     return Path(config).absolute() / "dyno"
+
+
+def fetched_servers(environment: Mapping[str, str]) -> list[Path]:
+    """Folders of the programs that `tools/servers` fetched, of any engine."""
+    data = environment.get("XDG_DATA_HOME") or f"{environment.get('HOME', '/nonexistent')}/.local/share"
+    places = [Path(environment["DYNO_SERVERS"])] if environment.get("DYNO_SERVERS") else []
+    if environment.get("DYNO_HOME"):
+        places.append(Path(environment["DYNO_HOME"]) / "servers")
+    places += [Path(data) / "dyno" / "servers", Path("/var/lib/dyno/servers")]
+    return [one.parent / "bin" for place in places for one in sorted(place.glob("*/complete"))]

@@ -21,6 +21,7 @@ from dbdyno.engines._mysql import units, versions
 from dbdyno.engines._mysql.connection import SOCKET, connection_to
 from dbdyno.model.engine import Installation
 from dbdyno.model.errors import SandboxError, UsageError
+from dbdyno.model.home import fetched_servers
 from dbdyno.model.knob import Assignment, Value
 from dbdyno.model.target import Secret, Target
 
@@ -218,23 +219,12 @@ def plugin_folder(folder: Path, plugin: str) -> Path | None:
     return next((base / one for one in _PLUGINS if (base / one / plugin).exists()), None)
 
 
-def servers_folders(environment: Mapping[str, str]) -> list[Path]:
-    """Where `tools/servers` puts what it fetches."""
-    data = environment.get("XDG_DATA_HOME") or f"{environment.get('HOME', '/nonexistent')}/.local/share"
-    places = [Path(environment["DYNO_SERVERS"])] if environment.get("DYNO_SERVERS") else []
-    if environment.get("DYNO_HOME"):
-        places.append(Path(environment["DYNO_HOME"]) / "servers")
-    return [*places, Path(data) / "dyno" / "servers", Path("/var/lib/dyno/servers")]
-
-
 def _candidates(environment: Mapping[str, str]) -> list[tuple[Path, str]]:
     candidates = [(Path(one), "system") for one in ("/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin")]
     for name in PROGRAMS:
         if program := shutil.which(name):
             candidates.append((Path(program).resolve().parent, "path"))
-    for place in servers_folders(environment):
-        candidates += [(one.parent / "bin", "fetched") for one in sorted(place.glob("*/complete"))]
-    return candidates
+    return candidates + [(folder, "fetched") for folder in fetched_servers(environment)]
 
 
 def _program(folder: Path) -> Path | None:

@@ -22,6 +22,7 @@ import psycopg
 from dbdyno.engines.postgresql.target import encryption
 from dbdyno.model.engine import Installation
 from dbdyno.model.errors import SandboxError, UsageError
+from dbdyno.model.home import fetched_servers
 from dbdyno.model.knob import Assignment, Value
 from dbdyno.model.target import Secret, Target
 
@@ -45,7 +46,7 @@ class PostgreSQLRecipe:
             installation = _look(folder, origin)
             if installation and all(Path(installation.bin) != Path(other.bin) for other in found):
                 found.append(installation)
-        origins = ["wheel", "system", "path"]
+        origins = ["wheel", "system", "path", "fetched"]
         return sorted(found, key=lambda one: (origins.index(one.origin), -one.version))
 
     def initialise(
@@ -195,7 +196,7 @@ def _candidates() -> list[tuple[Path, str]]:
     candidates += [(folder, "system") for folder in sorted(Path("/usr").glob("pgsql-*/bin"))]
     if program := shutil.which("postgres"):
         candidates.append((Path(program).resolve().parent, "path"))
-    return candidates
+    return candidates + [(folder, "fetched") for folder in fetched_servers(os.environ)]
 
 
 def _demanded(bin_dir: Path) -> Installation:
