@@ -29,6 +29,7 @@ test: setup
 	  /usr/lib/postgresql/15/bin/postgres=postgresql-15 mariadbd=mariadb-server \
 	  /usr/lib/mysql/plugin/ha_rocksdb.so=mariadb-plugin-rocksdb mariadb-backup=mariadb-backup \
 	  /usr/bin/redis-server=redis-server pgbackrest=pgbackrest eatmydata=eatmydata fusermount3=fuse3 unzip=unzip \
+	  /usr/sbin/sshd=openssh-server \
 	  /usr/lib/x86_64-linux-gnu/libaio.so.1=libaio1
 	@timeout 300 tools/servers >/dev/null || echo "make test: without these servers the tests that need them are skipped"
 	cargo test --quiet --workspace

@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -125,7 +126,10 @@ def sshd(keys: Keys, *, key: str = "host", extra: str = "", address: str = "127.
     port = port or free_port()
     folder = keys.folder / f"sshd-{port}-{key}-{inside}"
     folder.mkdir(exist_ok=True)
-    allowed = folder / "authorized_keys"
+    # It is read as the user who comes in.
+    open_folder = tempfile.TemporaryDirectory(prefix="dyno-sshd-")
+    Path(open_folder.name).chmod(0o755)
+    allowed = Path(open_folder.name) / "authorized_keys"
     allowed.write_text(keys.public("user") + "\n")
     config = folder / "sshd_config"
     config.write_text(
@@ -145,6 +149,7 @@ def sshd(keys: Keys, *, key: str = "host", extra: str = "", address: str = "127.
         server.drop()
         process.terminate()
         process.wait(10)
+        open_folder.cleanup()
 
 
 def _wait_until_up(server: Sshd, inside: str, log: Path) -> None:

@@ -72,7 +72,7 @@ def audit(target: Target, secret: Secret, engine: Checkable, host: HostAt, optio
         problems.append(Problem(source="host", what=what, todo="give --host local, ssh://user@host, or a folder"))
     return _judged(
         facts, options, engine if server else None, problems, label=target.label, host=host.label,
-        has_host=host.examined and any(fact.name.startswith("host.") for fact in facts),
+        has_host=host.examined,
         started=started, began=began,
     )  # fmt: skip
 
@@ -84,7 +84,7 @@ def audit_host(host: HostAt, options: Options) -> Checked:
         host, (), clock=options.clock, seconds=options.seconds, timeout_s=options.timeout_s, token=options.token
     )
     return _judged(
-        facts, options, None, problems, label=host.label, host=host.label, has_host=bool(facts), started=started,
+        facts, options, None, problems, label=host.label, host=host.label, has_host=True, started=started,
         began=began,
     )  # fmt: skip
 

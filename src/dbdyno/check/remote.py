@@ -2,7 +2,9 @@
 
 The same script makes the dump of machines that we cannot reach (`dyno collect --script`). Its answer is a stream:
 a line with a random token and a word for each file, then the file. Files of /proc and /sys say that they are empty, so
-that an archiver would take nothing; they are read with `head`, which also bounds them.
+that an archiver would take nothing; they are read with `head`, which also bounds them, and the many short ones by the
+shell itself: a program for each would take longer than all the rest. (Not those of /proc/sys, which the kernel gives
+only in one piece, and a shell reads letter by letter.)
 """
 
 from __future__ import annotations
@@ -31,8 +33,11 @@ T={token}
 P={prefix}
 one() {{
   printf '%s file %s%s\n' "$T" "$P" "$1"
+  case $1 in proc/[0-9]*/stat|sys/*) lines "$1" && printf '\n' && return;; esac
   head -c {bytes} "$1" 2>/dev/null && printf '\n' || printf '\n%s denied %s%s\n' "$T" "$P" "$1"
 }}
+lines() {{ [ -r "$1" ] || return; l=; s=
+  {{ while IFS= read -r l; do printf '%s\n' "$l"; s=1; done; printf %s "$l"; }} 2>/dev/null <"$1"; [ -n "$s$l" ]; }}
 files() {{ for f in "$@"; do [ -f "$f" ] && one "$f"; done; return 0; }}
 links() {{ for f in "$@"; do [ -L "$f" ] && printf '%s link %s%s %s\n' "$T" "$P" "$f" "$(readlink "$f")"; done
   return 0; }}
