@@ -16,6 +16,7 @@ import click
 
 from dbdyno.check.audit import TIMEOUT_S, Options, audit, audit_dump, audit_host
 from dbdyno.check.host import find_host
+from dbdyno.check.machine import generate_for
 from dbdyno.check.result import Checked, Problem
 from dbdyno.check.select import baseline_of, baseline_text, read_baseline
 from dbdyno.cli.common import SystemClock, find_target
@@ -57,6 +58,10 @@ class Size(click.ParamType[int]):
         return int(digits) * factor
 
 
+OF_TARGET = ""
+"""What `--generate` without a product means."""
+WORKLOADS = ("oltp", "web", "read-mostly", "dw", "bulk", "mixed", "desktop")
+_SIZED = ("memory_bytes", "cores", "disk", "iops", "connections", "workload")
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("target", required=False),
     click.option("--host", help="The machine: local, ssh://user@host, a folder with its /proc and /sys, or unknown."),
@@ -78,12 +83,15 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
                  help="The mildest that counts."),
     click.option("--baseline", type=click.Path(path_type=Path), help="Findings that are accepted."),
     click.option("--write-baseline", type=click.Path(path_type=Path), help="Accept what is found now, in this file."),
-    click.option("--generate", is_flag=True, help="Print a whole starting configuration with reasons."),
-    click.option("--memory", "memory_bytes", type=Size(), help="For --generate: instead of what is seen."),
+    click.option("--generate", is_flag=False, flag_value=OF_TARGET, metavar="[PRODUCT[:VERSION]]",
+                 help="Print a whole starting configuration with reasons: for TARGET, or without one for a product as "
+                 "the URLs name it (example mariadb:10.11) on the machine that the next options describe."),
+    click.option("--memory", "--ram", "memory_bytes", type=Size(), help="For --generate: instead of what is seen."),
     click.option("--cores", type=click.IntRange(1), help="For --generate."),
-    click.option("--disk", type=click.Choice(["hdd", "ssd", "cloud"]), help="For --generate."),
+    click.option("--disk", type=click.Choice(["hdd", "ssd", "nvme", "cloud"]), help="For --generate."),
+    click.option("--iops", type=click.FloatRange(1), help="For --generate: operations a second that the disk does."),
     click.option("--connections", type=click.IntRange(1), help="For --generate."),
-    click.option("--workload", type=click.Choice(["oltp", "web", "dw", "mixed", "desktop"]), help="For --generate."),
+    click.option("--workload", type=click.Choice(WORKLOADS), help="For --generate."),
     click.option("--fix", "fix_folder", type=click.Path(path_type=Path), help="Write ready files that mend, here."),
     click.option("--output", "form", type=click.Choice(["text", "json", "html", "sarif"]), default="text",
                  show_default=True, help="To standard output, or to -o."),
@@ -115,6 +123,12 @@ def command(context: click.Context, /, **given: Any) -> None:
     Marks: [!!] a finding, [??] cannot be seen, [OK] well. Exit status: 0 nothing found; 1 findings (with --contract
     also when a part of the contract cannot be seen); 2 an error, or a server or machine that could not be read.
     """
+    if given["generate"] and "://" in given["generate"] and given["target"] is None:
+        # `--generate TARGET`: the option has taken what was meant as the argument.
+        given.update(target=given["generate"], generate=OF_TARGET)
+    if given["generate"]:
+        _say_generated(given)
+        return
     options = _audit_options(given)
     many = given["targets"] is not None
     audits = _many(given["targets"], given["host"], options) if many else [_one(given, options)]
@@ -163,8 +177,8 @@ def _audit_options(given: dict[str, Any]) -> Options:
         skip=[word for words in given["skip"] for word in words],
         severity=Severity(given["severity"]),
         baseline=read_baseline(given["baseline"]) if given["baseline"] else None,
-        generate=given["generate"],
-        sizes={name: given[name] for name in ("memory_bytes", "cores", "disk", "connections", "workload")},
+        generate=given["generate"] is not None,
+        sizes={name: given[name] for name in _SIZED},
     )
 
 
@@ -224,14 +238,34 @@ def _write_fixes(folder: Path, audits: Sequence[Checked]) -> None:
     importlib.import_module("dbdyno.check.fixes").write(folder, audits[0])
 
 
+def _say_generated(given: dict[str, Any]) -> None:
+    """A configuration for a server that need not exist."""
+    if any(given[name] is not None for name in ("target", "targets", "dump")):
+        raise UsageError(
+            f"--generate {given['generate']} is made without a server.",
+            todo="leave TARGET out, or give --generate alone for the server that it names",
+        )
+    if given["form"] not in ("text", "json"):
+        raise UsageError(f"A configuration is not written as {given['form']}.", todo="--output text, or json")
+    made = generate_for(given["generate"], {name: given[name] for name in _SIZED})
+    text = made.text if given["form"] == "text" else to_json(made).decode() + "\n"
+    if given["out"] is None:
+        sys.stdout.write(text)
+    else:
+        from dbdyno.report.files import write_page
+
+        click.echo(str(write_page(given["out"], text)))
+
+
 def _say(audits: Sequence[Checked], given: dict[str, Any], many: bool) -> None:
     from dbdyno.report.audit import audit_html, audit_sarif, audit_text, table_text
+    from dbdyno.report.safe import safe_json
 
     form, out = given["form"], given["out"]
     if form == "json":
-        text = to_json(list(audits) if many else audits[0]).decode() + "\n"
+        text = safe_json(to_json(list(audits) if many else audits[0]).decode()) + "\n"
     elif form == "sarif":
-        text = to_json(audit_sarif(audits)).decode() + "\n"
+        text = safe_json(to_json(audit_sarif(audits)).decode()) + "\n"
     elif form == "html":
         text = audit_html(audits)
     else:

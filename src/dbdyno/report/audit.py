@@ -214,7 +214,8 @@ def _sarif_run(checked: Checked) -> dict[str, Any]:
                 "name": "dyno",
                 "version": dbdyno.__version__,
                 "rules": [
-                    {"id": name, "shortDescription": {"text": one.title or name}, "help": {"text": one.source or "-"}}
+                    {"id": name, "shortDescription": {"text": _no_link(one.title or name)},
+                     "help": {"text": _no_link(one.source or "-")}}
                     for name, one in sorted(rules.items())
                 ],
             }
@@ -225,7 +226,7 @@ def _sarif_run(checked: Checked) -> dict[str, Any]:
                 "executionSuccessful": not any(problem.fatal for problem in checked.problems),
                 "toolExecutionNotifications": [
                     {"level": "error" if problem.fatal else "warning",
-                     "message": {"text": " ".join(filter(None, (problem.what, problem.found, problem.todo)))}}
+                     "message": {"text": _no_link(" ".join(filter(None, (problem.what, problem.found, problem.todo))))}}
                     for problem in checked.problems
                 ],
             }
@@ -240,10 +241,16 @@ def _sarif_result(checked: Checked, finding: Finding) -> dict[str, Any]:
         "ruleId": finding.rule,
         "kind": _SARIF_KINDS[finding.verdict],
         "level": _SARIF_LEVELS[finding.severity] if finding.verdict is Verdict.FAIL else "none",
-        "message": {"text": text or finding.title},
+        "message": {"text": _no_link(text or finding.title)},
         "locations": [{"logicalLocations": [{"fullyQualifiedName": checked.target, "kind": "resource"}]}],
         "partialFingerprints": {"dynoRule/v1": f"{checked.target}/{finding.rule}/{'/'.join(finding.evidence)}"},
     }
+
+
+def _no_link(text: str) -> str:
+    """A server's words must not become a link in the reader's viewer (SARIF 2.1.0, 3.11.6 Messages with embedded
+    links)."""
+    return text.replace("](", "] (")
 
 
 def _sentences(fixes: Iterable[Fix]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 
 import msgspec
 import pytest
@@ -16,8 +17,10 @@ from dbdyno.model.finding import Finding, Fix, Needs, Severity, Verdict
 from dbdyno.model.knob import Level
 from dbdyno.model.record import from_json, to_json
 from dbdyno.report.audit import audit_html, audit_sarif, audit_text, shown, table_text
+from dbdyno.report.safe import safe_json
 
-HOSTILE = "x\x1b[2J\x1b]0;title\x07<script>alert(1)</script>\u202e\x9b31m\r\n\"'&"
+LINK = "[update now](https://example.org/)"
+HOSTILE = LINK + "x\x1b[2J\x1b]0;title\x07<script>alert(1)</script>\u202e\x9b31m\r\n\"'&"
 FINDING = Finding(
     rule="XX001",
     title="all is well",
@@ -86,7 +89,7 @@ def test_prose_is_folded_and_commands_are_not() -> None:
     prose = lines[lines.index(f"     {'why:':9} " + "word " * 12 + "word") :]
     assert prose[1].startswith(" " * 15 + "word")
     head = next(number for number, line in enumerate(lines) if line.startswith("[!!]"))
-    assert lines[head + 1].startswith("     word")
+    assert re.match(r" {5}\S", lines[head + 1]), "folded below its own words"
     assert max(len(line) for line in audit_text(checked).splitlines()) > len(command), "no width, no folds"
     assert not [one for one in audit_text(checked, width=40, colour=True) if ord(one) < 32 and one not in "\n\x1b"]
 
@@ -143,6 +146,23 @@ def test_sarif_is_what_readers_expect() -> None:
     kinds = {one["ruleId"]: (one["kind"], one["level"]) for one in run["results"]}
     assert kinds == {"XX001": ("fail", "error"), "XX002": ("open", "none"), "XX003": ("pass", "none")}
     assert {one["id"] for one in run["tool"]["driver"]["rules"]} == set(kinds)
+
+
+@pytest.mark.parametrize("value", [CHECKED, audit_sarif([CHECKED])], ids=["json", "sarif"])
+def test_json_on_a_terminal_steers_nothing_and_says_the_same(value: object) -> None:
+    plain = to_json(value).decode()
+    shown_ = safe_json(plain)
+    assert "\x9b" in plain
+    assert not [one for one in shown_ if unicodedata.category(one).startswith("C")]
+    assert json.loads(shown_) == json.loads(plain)
+    assert json.loads(safe_json(json.dumps("\U000e0001", ensure_ascii=False))) == "\U000e0001"
+
+
+def test_no_word_of_a_server_is_a_link() -> None:
+    assert "](" in CHECKED.findings[0].says
+    run = audit_sarif([CHECKED])["runs"][0]
+    for part in (run["results"][0]["message"], run["tool"]["driver"]["rules"], run["invocations"]):
+        assert "](" not in to_json(part).decode()
 
 
 def test_the_record_comes_back_whole() -> None:

@@ -281,10 +281,24 @@ def dumped(path: Path) -> Facts:
         CSV.replace(",", ";").replace('"cp ""%p""; /x"', '"cp ""%p"", /x"').encode(),
         BOXED.encode(),
         BOXED.replace("\n", "\r\n").encode(),
+        BOXED.replace("(5 rows)", "(5 Zeilen)").encode(),
+        BOXED.replace("(5 rows)", "(5 行記録)").encode(),
         (CSV + 'cut_off,"abc').encode(),
         CSV.encode() + b"\nbad\xff\xfe,\x00x,,\n",
     ],
-    ids=["csv", "windows", "bom", "utf16", "semicolons", "table", "table-windows", "cut-off", "not-utf8"],
+    ids=[
+        "csv",
+        "windows",
+        "bom",
+        "utf16",
+        "semicolons",
+        "table",
+        "table-windows",
+        "table-german",
+        "table-japanese",
+        "cut-off",
+        "not-utf8",
+    ],
 )
 def test_settings_in_many_writings(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "settings.txt").write_bytes(content)
