@@ -19,7 +19,8 @@ def diagnoses(engine: str | None = None) -> tuple[Diagnosis, ...]:
     for name in engine_folders():
         if engine in (None, name) and importlib.util.find_spec(f"dbdyno.engines.{name}.diagnoses"):
             found += find_diagnoses(importlib.import_module(f"dbdyno.engines.{name}.diagnoses"))
-    return tuple(sorted(found, key=lambda one: one.id))
+    # Engines of one family may take up the same one.
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: one.id))
 
 
 def engine_folders() -> list[str]:

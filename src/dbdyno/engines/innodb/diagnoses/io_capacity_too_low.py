@@ -36,6 +36,8 @@ from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
 
 _HIGH = 0.7
+_IDLE_MS_PER_S = 600.0
+"""A disk that is busy for less than that would have written more: it was the bound and nothing else."""
 _CLIMB = 0.5
 _CLIMB_MIN = 3
 _LOW_SHARE, _HIGH_SHARE = 0.6, 1.5
@@ -50,7 +52,9 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     if share < _HIGH:
         return None
     flushed = _while_it_climbs(recording, stall)
-    if flushed is None or not _LOW_SHARE * base <= flushed <= _HIGH_SHARE * most or disk_full(recording, stall):
+    if flushed is None or disk_full(recording, stall):
+        return None
+    if not any(_LOW_SHARE * bound <= flushed <= _HIGH_SHARE * bound for bound in (base, most)):
         return None
     try:
         busy = disk_busy_ms(recording, stall)
@@ -78,7 +82,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         risk="More pages are written a second, and fewer changes share one write.",
         durability=Level.L3,
         verify="More pages are flushed a second, and the age stays below 70 % of its limit.",
-        confidence=0.8 if busy is not None else 0.6,
+        confidence=0.6 if busy is None else 0.97 if busy < _IDLE_MS_PER_S else 0.8,
         ruled_out=(
             "a device at its limit: it was not busy all the time"
             if busy is not None

@@ -93,10 +93,11 @@ def _lowest_s(climb: Series) -> float:
 
 
 def _thread(recording: Recording, top_s: float) -> str:
-    """The holder's connection; empty where nobody can see it."""
+    """The holder's connection; empty where nobody can see it. Soon after the top it may be gone: then it is 0."""
     try:
-        threads = recording.series("transactions", "oldest_thread")
-        return f"{threads.between(top_s - _SLACK_S, top_s + _SLACK_S).last():.0f}"
+        threads = recording.series("transactions", "oldest_thread").between(top_s - _SLACK_S, top_s + _SLACK_S)
+        there = threads.where(threads.values > 0)
+        return f"{there.last():.0f}" if len(there) else ""
     except MissingFact:
         return ""
 

@@ -27,6 +27,9 @@ from dbdyno.model.recording import Recording, Stall
 from dbdyno.model.units import bytes_text, seconds_text
 
 _FULL_S = 120.0
+_FULL_AT_ONCE_S = 15.0
+_CERTAIN = 0.96
+"""Surer than that the age came to its limit, which is how it shows."""
 _HIGH = 0.7
 _AIM_S = 600.0
 
@@ -57,7 +60,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         risk="Recovery after a crash takes longer with the age; measure it.",
         durability=Level.L3,
         verify="Pages written for each transaction fall, and the age stays below its limit.",
-        confidence=0.6 + 0.35 * (1 - full_s / _FULL_S),
+        confidence=_CERTAIN if full_s < _FULL_AT_ONCE_S else 0.9 - 0.3 * full_s / _FULL_S,
         ruled_out=("a flusher that is held back: even an idle one had only that time",),
         series=names(recording, "checkpoint_distance_bytes", "checkpoint_age_limit_bytes", "wal_bytes"),
     )

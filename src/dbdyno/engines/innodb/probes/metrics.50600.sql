@@ -1,7 +1,7 @@
 -- name: metrics
 -- title: Counters of INNODB_METRICS that are on
 -- version_min: 50600
--- version_below: 1000000
+-- version_below: 80000
 -- shape: pivot
 -- privilege: PROCESS
 -- cost: copies a table of counters in the server; counters that are off are not read, for they say 0

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dbdyno.model.example import Example
 from dbdyno.model.facts import Facts, MissingFact
-from dbdyno.model.finding import Fix, Needs, Severity
+from dbdyno.model.finding import Finding, Fix, Needs, Severity
+from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Series, Stall
 
 HELD_MIN = 0.05
 """A stall in which writers were held back for a smaller part of the time has another cause."""
+_STOOD = 0.05
+"""With less than this share of the usual throughput, writers stood still."""
+_LATE_S = 2.0
 REASONS = {
     "l0": ("l0_file_count_limit", "locked_l0_file_count_limit"),
     "compaction": ("pending_compaction_limit",),
@@ -17,10 +23,38 @@ REASONS = {
 """By what the writers were held back: the server's counters `rocksdb_stall_<name>_slowdowns` and `…_stops`."""
 
 
+@dataclass(frozen=True)
+class Held:
+    """How much the store held writers back for one reason."""
+
+    reason: str
+    slowdowns: float
+    stops: float
+    share: float
+    """Of the time in which some writer was held back; above 1 when several were at once."""
+
+
+def held_back(recording: Recording, stall: Stall | None, reason: str) -> Held | None:
+    """Whether this reason held writers back more often than any other, and for a good part of the stall."""
+    if stall is None and recording.stalls:
+        return None
+    slowdowns, stops = events(recording, reason, stall)
+    most = max(sum(events(recording, one, stall)) for one in REASONS)
+    if slowdowns + stops < 1 or slowdowns + stops < most:
+        return None
+    held = Held(reason, slowdowns, stops, held_share(recording, stall))
+    if stall is None or held.share >= HELD_MIN:
+        return held
+    # A wait that has not ended yet is counted as a stop, and its time is not counted.
+    stood = stall.lowest_per_s < _STOOD * stall.usual_per_s
+    return held if stops >= 1 and stood else None
+
+
 def within(series: Series, stall: Stall | None) -> Series:
+    """The stall's part: a wait's time is counted when it ends, so that the next answer belongs to it."""
     if stall is None:
         return series
-    exact = series.during(stall)
+    exact = series.between(stall.start_s, stall.end_s + _LATE_S)
     return exact if len(exact) else series.during(stall, slack_s=6.0)
 
 
@@ -39,7 +73,7 @@ def _count(recording: Recording, column: str, stall: Stall | None) -> float:
 
 
 def held_share(recording: Recording, stall: Stall | None) -> float:
-    """Share of the time in which some writer was held back; above 1 when several were at once."""
+    """Share of the time in which some writer was held back."""
     return within(recording.series("rocksdb", "rocksdb_stall_micros"), stall).mean() / 1e6
 
 
@@ -49,7 +83,43 @@ def severity(recording: Recording, stall: Stall | None, held: float) -> Severity
     return Severity.WARNING if stall is not None or (blind and held >= HELD_MIN) else Severity.ADVICE
 
 
-def others(recording: Recording, reason: str, stall: Stall | None) -> tuple[str, ...]:
+def finding(
+    recording: Recording,
+    stall: Stall | None,
+    held: Held,
+    *,
+    what: str,
+    why: str,
+    remedy: str,
+    fixes: tuple[Fix, ...],
+    risk: str,
+    verify: str = "rocksdb_stall_micros does not rise under the same load.",
+) -> Finding:
+    """What all of them say; `what` tells for what writers were held back."""
+    return Finding(
+        says=f"Writers were slowed {held.slowdowns:.0f} times and stopped {held.stops:.0f} times {what}; they were "
+        f"held back {held.share:.0%} of the time.",
+        why=why,
+        severity=severity(recording, stall, held.share),
+        evidence={
+            "slowdowns": round(held.slowdowns),
+            "stops": round(held.stops),
+            "held_back_share": round(held.share, 3),
+        },
+        remedy=remedy,
+        fixes=fixes,
+        risk=risk,
+        durability=Level.L3,
+        verify=verify,
+        confidence=0.9 if held.share > HELD_MIN else 0.7,
+        ruled_out=_others(recording, held.reason, stall),
+        start_s=0.0 if stall is None else None,
+        end_s=recording.duration_s if stall is None else None,
+        series=_series_of(held.reason),
+    )
+
+
+def _others(recording: Recording, reason: str, stall: Stall | None) -> tuple[str, ...]:
     """The other reasons, each with how often it held writers back."""
     return tuple(
         f"{_TITLES[one]}: {slow:.0f} slowdowns, {stops:.0f} stops"
@@ -59,13 +129,12 @@ def others(recording: Recording, reason: str, stall: Stall | None) -> tuple[str,
     )
 
 
-def leads(recording: Recording, reason: str, stall: Stall | None) -> bool:
-    """Whether no other reason held writers back more often."""
-    own = sum(events(recording, reason, stall))
-    return all(sum(events(recording, one, stall)) <= own for one in REASONS if one != reason)
-
-
 _TITLES = {"l0": "files of level 0", "compaction": "bytes that wait for compaction", "memtable": "full memtables"}
+
+
+def more_jobs(facts: Facts) -> Fix:
+    """Twice the threads for flush and compaction."""
+    return option(facts, "rocksdb_max_background_jobs", round(2 * number(facts, "rocksdb_max_background_jobs", 2)))
 
 
 def option(facts: Facts, name: str, value: int) -> Fix:
@@ -104,7 +173,7 @@ def number(facts: Facts, name: str, otherwise: float) -> float:
         return otherwise
 
 
-def series_of(reason: str) -> tuple[str, ...]:
+def _series_of(reason: str) -> tuple[str, ...]:
     names = [f"rocksdb.rocksdb_stall_{name}_{what}" for name in REASONS[reason] for what in ("slowdowns", "stops")]
     return (*names, "rocksdb.rocksdb_stall_micros")
 

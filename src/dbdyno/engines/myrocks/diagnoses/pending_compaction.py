@@ -19,52 +19,35 @@ References: RocksDB wiki, "Write Stalls" (2023); MariaDB manual, "MyRocks Status
 from __future__ import annotations
 
 from dbdyno.engines.myrocks.diagnoses._stalls import (
-    HELD_MIN,
     count_example,
-    events,
-    held_share,
-    leads,
+    finding,
+    held_back,
+    more_jobs,
     number,
     option,
-    others,
-    series_of,
-    severity,
 )
 from dbdyno.model.diagnosis import Diagnosis
-from dbdyno.model.finding import Finding, Fix
-from dbdyno.model.knob import Level
+from dbdyno.model.finding import Finding
 from dbdyno.model.recording import Recording, Stall
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
-    if stall is None and recording.stalls:
+    held = held_back(recording, stall, "compaction")
+    if held is None:
         return None
-    slowdowns, stops = events(recording, "compaction", stall)
-    held = held_share(recording, stall)
-    if slowdowns + stops < 1 or not leads(recording, "compaction", stall) or (stall is not None and held < HELD_MIN):
-        return None
-    jobs = number(recording.facts, "rocksdb_max_background_jobs", 2)
     limit = number(recording.facts, "rocksdb_rate_limiter_bytes_per_sec", 0)
-    fixes: tuple[Fix, ...] = (option(recording.facts, "rocksdb_max_background_jobs", round(2 * jobs)),)
-    if limit > 0:
-        fixes += (option(recording.facts, "rocksdb_rate_limiter_bytes_per_sec", round(2 * limit)),)
-    return Finding(
-        says=f"Writers were slowed {slowdowns:.0f} times and stopped {stops:.0f} times for the bytes that wait for "
-        f"compaction; they were held back {held:.0%} of the time.",
+    faster = (option(recording.facts, "rocksdb_rate_limiter_bytes_per_sec", round(2 * limit)),) if limit > 0 else ()
+    return finding(
+        recording,
+        stall,
+        held,
+        what="for the bytes that wait for compaction",
         why="The tree owes more merging than its limit allows"
         + (f"; compaction may write {limit / 1e6:.0f} MB a second." if limit > 0 else "."),
-        severity=severity(recording, stall, held),
-        evidence={"slowdowns": round(slowdowns), "stops": round(stops), "held_back_share": round(held, 3)},
         remedy="Let compaction do more, or write less.",
-        fixes=fixes,
+        fixes=(more_jobs(recording.facts), *faster),
         risk="Compaction takes CPU and disk from clients.",
-        durability=Level.L3,
         verify="rocksdb_stall_micros does not rise, and no level's score stays above 1.",
-        confidence=0.9 if held > 0.05 else 0.7,
-        ruled_out=others(recording, "compaction", stall),
-        start_s=0.0 if stall is None else None,
-        end_s=recording.duration_s if stall is None else None,
-        series=series_of("compaction"),
     )
 
 

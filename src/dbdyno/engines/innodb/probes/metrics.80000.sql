@@ -1,0 +1,60 @@
+-- name: metrics
+-- title: Counters of INNODB_METRICS that are on
+-- version_min: 80000
+-- version_below: 1000000
+-- shape: pivot
+-- privilege: PROCESS
+-- cost: copies a table of counters in the server; counters that are off are not read, for they say 0
+-- columns:
+--   trx_rseg_history_len: gauge role:history_list_length - undo logs that purge has not removed
+--   lock_timeouts: counter - waits for row locks that were given up
+--   adaptive_hash_searches: counter - searches served by the adaptive hash index
+--   adaptive_hash_searches_btree: counter - searches through the tree
+--   innodb_rwlock_s_os_waits: counter - waits for shared latches that slept
+--   innodb_rwlock_x_os_waits: counter - waits for exclusive latches that slept
+--   innodb_rwlock_sx_os_waits: counter - waits for shared-exclusive latches that slept
+--   innodb_rwlock_s_spin_rounds: counter - rounds of spinning for them
+--   innodb_rwlock_x_spin_rounds: counter - rounds of spinning for them
+--   innodb_rwlock_sx_spin_rounds: counter - rounds of spinning for them
+--   log_lsn_checkpoint_age: gauge [B] - log since the last checkpoint (off by default)
+--   log_max_modified_age_async: gauge [B] - age of the oldest change from which pages are flushed for it (off by default)
+--   buffer_flush_neighbor_total_pages: counter - pages written only because they were beside another (off by default)
+--   buffer_flush_batch_total_pages: counter - pages written in batches of the flush list (off by default)
+--   buffer_flush_adaptive_total_pages: counter - pages written by adaptive flushing (off by default)
+--   buffer_flush_sync_total_pages: counter - pages written because the age was at its limit (off by default)
+--   buffer_flush_sync_waits: counter - times a statement waited for that (off by default)
+--   buffer_flush_background_total_pages: counter - pages written when idle (off by default)
+--   buffer_lru_batch_flush_total_pages: counter - pages written from the LRU list by the page cleaner
+--   buffer_lru_single_flush_scanned: counter - pages looked at by statements that made room themselves (off by default)
+--   buffer_lru_single_flush_num_scan: counter - statements that made room themselves (off by default)
+--   trx_rw_commits: counter - transactions with writes (off by default)
+--   trx_rollbacks: counter - transactions rolled back (off by default)
+--   trx_active_transactions: gauge - open transactions (off by default)
+SELECT name, count
+FROM information_schema.INNODB_METRICS
+WHERE status = 'enabled'
+  AND name IN (
+    'trx_rseg_history_len',
+    'lock_timeouts',
+    'adaptive_hash_searches',
+    'adaptive_hash_searches_btree',
+    'innodb_rwlock_s_os_waits',
+    'innodb_rwlock_x_os_waits',
+    'innodb_rwlock_sx_os_waits',
+    'innodb_rwlock_s_spin_rounds',
+    'innodb_rwlock_x_spin_rounds',
+    'innodb_rwlock_sx_spin_rounds',
+    'log_lsn_checkpoint_age',
+    'log_max_modified_age_async',
+    'buffer_flush_neighbor_total_pages',
+    'buffer_flush_batch_total_pages',
+    'buffer_flush_adaptive_total_pages',
+    'buffer_flush_sync_total_pages',
+    'buffer_flush_sync_waits',
+    'buffer_flush_background_total_pages',
+    'buffer_lru_batch_flush_total_pages',
+    'buffer_lru_single_flush_scanned',
+    'buffer_lru_single_flush_num_scan',
+    'trx_rw_commits',
+    'trx_rollbacks',
+    'trx_active_transactions')
