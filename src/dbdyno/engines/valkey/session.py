@@ -100,6 +100,9 @@ class ValkeySession:
             return self._client.execute_command(*words)  # type: ignore[no-untyped-call]
         except redis.exceptions.AuthenticationError as error:
             raise _refusal(self._target, _one_line(error)) from None
+        except redis.exceptions.NoPermissionError as error:
+            # The library takes the server's first word away.
+            raise Refused(" ".join(words[:2]), f"NOPERM {_one_line(error)}") from None
         except redis.exceptions.ResponseError as error:
             raise Refused(" ".join(words[:2]), _one_line(error)) from None
         except redis.exceptions.TimeoutError:

@@ -21,10 +21,11 @@ from dbdyno.model.rule import Rule
 
 
 def check(facts: Facts) -> Finding | None:
-    limit, memory, wanted = facts.number("setting.maxmemory"), memory_bytes(facts), wanted_bytes(facts)
+    limit, memory = facts.number("setting.maxmemory"), memory_bytes(facts)
     used = facts.number("status.used_memory")
     if limit:
         return None
+    wanted = wanted_bytes(facts) if facts.has("setting.save") and facts.has("setting.appendonly") else 0
     fits = used * 1.2 < wanted
     return Finding(
         says=f"maxmemory is 0: the server may take all {memory / GIB:.1f} GiB, and more.",
@@ -40,8 +41,6 @@ RULE = Rule(
     source="Valkey manual, Key eviction and Administration (2024)",
     good={
         "setting.maxmemory": 9663676416,
-        "setting.save": "3600 1",
-        "setting.appendonly": "no",
         "status.total_system_memory": 17179869184,
         "status.used_memory": 1073741824,
     },
