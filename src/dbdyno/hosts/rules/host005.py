@@ -7,7 +7,9 @@ Why it matters: with `always` the kernel gives 2 MiB pages to programs that touc
 servers do: memory grows, and merging and splitting pages stalls them. After a fork one changed byte copies 2 MiB.
 
 Remedy: `madvise` leaves huge pages to those programs that ask for them (runtimes that want them still get them).
-Write it now, and put `transparent_hugepage=madvise` on the kernel's command line so that it holds from the boot on.
+Write it now and at each boot (tmpfiles.d), and put `transparent_hugepage=madvise` on the kernel's command line so that
+it holds from the start: a fragment where the boot loader reads such (Debian, Ubuntu), elsewhere
+`grubby --update-kernel=ALL --args=transparent_hugepage=madvise`.
 
 Risk: a program that profits without asking loses some speed. The server keeps what it has until its restart.
 
