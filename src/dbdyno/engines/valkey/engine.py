@@ -16,7 +16,9 @@ _HERE = Path(__file__).parent
 
 class Valkey:
     name = target_.ENGINE_NAME
-    schemes: tuple[str, ...] = target_.SCHEMES
+
+    def __init__(self, *schemes: str) -> None:
+        self.schemes: tuple[str, ...] = schemes
 
     def target(self, url: str, environment: Mapping[str, str]) -> tuple[Target, Secret]:
         return target_.parse(url, environment)
@@ -42,4 +44,5 @@ class Valkey:
         return conffile.render(assignment)
 
 
-ENGINE = Valkey()
+ENGINE = Valkey(*target_.SCHEMES)
+VARIANTS = (Valkey("valkey", "valkeys", "valkey+socket"), Valkey("redis", "rediss", "redis+socket"))
