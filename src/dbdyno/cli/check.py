@@ -27,7 +27,7 @@ from dbdyno.model.home import find_config
 from dbdyno.model.knob import Level
 from dbdyno.model.record import to_json
 
-MANY_AT_ONCE = 16
+MANY_AT_ONCE = 32
 TARGETS_MAX = 10_000
 WIDTH_MAX = 120
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

@@ -33,6 +33,11 @@ def advice(machine: Machine, version: int) -> list[Advice]:
         "storage.journal.commitIntervalMs": (100, "the default: bounds what w:1 without j can lose"),
         "net.bindIp": ("localhost", "add the addresses that clients use, once users exist"),
         "security.authorization": ("enabled", "without it everybody who reaches the port is an administrator"),
+        "security.keyFile": (
+            "/etc/mongod.key",
+            "members of a set prove themselves with it: openssl rand -base64 756 > FILE, then chmod 400, as the "
+            "server's user; with authorization, a set does not start without it",
+        ),
         "replication.replSetName": ("rs0", "also for a single server: the oplog allows backups to a point in time"),
         "operationProfiling.mode": ("off", "slow operations are in the log all the same"),
         "operationProfiling.slowOpThresholdMs": (100, "the default; lower it while looking for something"),

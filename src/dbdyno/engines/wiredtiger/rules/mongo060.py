@@ -11,7 +11,7 @@ Risk: clients without a user are turned away.
 References: MongoDB manual, Security Checklist (2024)
 """
 
-from dbdyno.engines.wiredtiger.rules._setting import remote, setting
+from dbdyno.engines.wiredtiger.rules._setting import by_hand, remote, setting
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
@@ -22,11 +22,15 @@ def check(facts: Facts) -> Finding | None:
     if facts.text("setting.security.authorization") == "enabled" or key:
         return None
     away = remote(facts)
+    member = facts.has("setting.replication.replSetName") and facts.text("setting.replication.replSetName") != ""
+    # A member of a set does not start with authorisation and without a key.
+    commands = "openssl rand -base64 756 > KEY; chmod 400 KEY # the same on all members, then security.keyFile: KEY"
+    fix = by_hand("security.keyFile", commands) if member else setting(facts, "security.authorization", "enabled")
     return Finding(
         says="Authorisation is off"
         + (f", and the server listens on {facts.text('setting.net.bindIp')}." if away else "."),
         severity=Severity.CRITICAL if away else Severity.WARNING,
-        fixes=(setting(facts, "security.authorization", "enabled"),),
+        fixes=(fix,),
     )
 
 
