@@ -77,7 +77,7 @@ def _root_of(host: HostAt, known: Facts, timeout_s: float, token: str) -> Iterat
         yield host.root
         return
     fetched = Fetch(token=token, pid=_text(known, "server.pid")).over_ssh(host.ssh, timeout_s)
-    with tempfile.TemporaryDirectory(prefix="dyno-host-") as folder:
+    with tempfile.TemporaryDirectory(prefix="dyno-host-", ignore_cleanup_errors=True) as folder:
         fetched.write_below(Path(folder))
         yield Path(folder)
 

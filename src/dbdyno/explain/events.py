@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dbdyno.explain.jobs import jobs
 from dbdyno.explain.load import DriverLoad
 from dbdyno.model.recording import Event
 from dbdyno.samples.series import SampleStore
@@ -15,6 +16,7 @@ _EVENTS_MAX = 2000
 def events_of(store: SampleStore, load: DriverLoad, duration_s: float) -> tuple[Event, ...]:
     """In order of time, at most a few thousand."""
     found = [*_checkpoints(store), *_restarts(store), *_resets(store), *_silences(store), *_clock_steps(load, store)]
+    found += jobs(store)
     inside = [one for one in found if one.t_s <= duration_s]
     return tuple(sorted(inside, key=lambda one: one.t_s)[:_EVENTS_MAX])
 

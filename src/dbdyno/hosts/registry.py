@@ -29,6 +29,8 @@ class Watch:
     """Process ids by who they are: `server`, `driver`, `dyno`."""
     devices: tuple[str, ...] = ()
     """Block devices that are watched even when they are of a kind that is usually left out (`loop0`)."""
+    jobs: Mapping[str, str] = field(default_factory=dict)
+    """Kinds of programs by their names, beside those that `hosts.jobs` knows itself."""
     page_bytes: int = os.sysconf("SC_PAGESIZE")
     """Of the machine that is read, as is the next."""
     ticks_per_s: int = os.sysconf("SC_CLK_TCK")

@@ -12,9 +12,10 @@ import functools
 import resource
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from dbdyno.engines.jobs import known_jobs
 from dbdyno.hosts.registry import HostProbe, Watch, host_probes
 from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Session
@@ -63,11 +64,11 @@ class _Lane:
 
 
 def _read(one: HostProbe, root: Path, watch: Callable[[], Watch]) -> Rows:
-    return tuple(one.read(root, watch()))
+    return tuple(one.read(root, replace(watch(), jobs=known_jobs())))
 
 
 def _read_there(one: HostProbe, machine: Faraway, watch: Callable[[], Watch]) -> Rows:
-    there = machine.watch(watch())
+    there = machine.watch(replace(watch(), jobs=known_jobs()))
     return tuple(machine.read(one.probe.name, lambda root: one.read(root, there)))
 
 
