@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from s3_store import store
 from sandbox_tools import temporary_home
 
 from dbdyno.cli.common import SystemClock
 from dbdyno.crash.drill import drill as drills
-from dbdyno.engines.postgresql.backup import Backup, PgBackRest
+from dbdyno.engines.postgresql.backup import Backup, PgBackRest, PgBackRestS3
 from dbdyno.engines.registry import engine_named
 from dbdyno.model.drill import FAILOVER, RESTORE, DrillPlan, DrillResult
 from dbdyno.model.errors import DynoError
@@ -130,6 +131,33 @@ def test_another_tool(home: Home, clock: SystemClock) -> None:
     assert (result.verdict, result.tool) == (Verdict.PASS, "pgbackrest")
     assert result.backup_bytes is not None
     assert result.backup_bytes > 1e6
+    assert nothing_stays(sandbox)
+
+
+def test_a_store_that_speaks_s3(home: Home, clock: SystemClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool = PgBackRestS3()
+    for name in ("DYNO_S3_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    try:
+        sandbox = create(home, engine_named("postgresql"), "s3", SandboxOptions(version="15"), clock=clock)
+    except DynoError as error:
+        pytest.skip(f"no server that the tool knows: {error}")
+    assert "DYNO_S3_URL" in tool.lacks(sandbox.installation)
+    # The servers' user must be able to read the certificate, which pytest's own folders do not let it.
+    with store(home.root) as there:
+        monkeypatch.setenv("DYNO_S3_URL", there.url.replace("https", "http"))
+        monkeypatch.setenv("DYNO_S3_CA", str(there.authority))
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "some")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "thing")
+        assert "without encryption" in tool.lacks(sandbox.installation)
+        monkeypatch.setenv("DYNO_S3_URL", there.url)
+        if lacking := tool.lacks(sandbox.installation):
+            pytest.skip(lacking)
+        plan = DrillPlan(kind=RESTORE, tool=tool.tool, load_s=0.2, accounts=200, pages=8)
+        with sandbox.held():
+            result = drills.drill(sandbox, plan, clock)
+        assert (result.verdict, result.tool) == (Verdict.PASS, "pgbackrest-s3"), result.says
+        assert "<Key>" not in there.objects()
     assert nothing_stays(sandbox)
 
 

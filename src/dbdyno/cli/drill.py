@@ -222,8 +222,9 @@ def _figures(result: DrillResult) -> Iterator[tuple[str, str]]:
     if result.required is not None:
         words = f"{result.required} had to be there, {result.found} are there"
         yield "checked", f"{words}; {result.between} were under way and may be there or not"
-    if result.backup_s is not None and result.backup_bytes is not None:
-        yield "backup", f"{result.backup_s:.2f} s, {result.backup_bytes / 1e6:.1f} MB"
+    if result.backup_s is not None:
+        size = f", {result.backup_bytes / 1e6:.1f} MB" if result.backup_bytes is not None else ""
+        yield "backup", f"{result.backup_s:.2f} s{size}"
     if result.archive_bytes is not None:
         yield "archive", f"{result.archive_bytes / 1e6:.1f} MB"
     if result.restore_s is not None and result.replay_s is not None:

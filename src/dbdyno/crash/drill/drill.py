@@ -205,13 +205,15 @@ class _Restore:
         began_s = self.clock.monotonic()
         sheet.attempt("backup", lambda: self.backup.back_up(place, copies / "base"))
         sheet.figures["backup_s"] = self.clock.monotonic() - began_s
-        sheet.figures["backup_bytes"] = ground.bytes_of(copies / "base")
+        sheet.figures["backup_bytes"] = ground.bytes_of(copies / "base") or None
         load.go_on(plan.load_s)
         moment, window = self._moment(load, server)
         ground.say("the log goes into the archive")
         lacking = sheet.attempt("archive", lambda: self.backup.ship(place, archive, self.clock, plan.archive_s_max))
         sheet.check("archive", bool(lacking), lacking or "the log up to the moment, and some more, is in it")
-        sheet.figures["archive_bytes"] = ground.bytes_of(archive)
+        # What lies in a store elsewhere has no size here.
+        if sheet.figures["backup_bytes"]:
+            sheet.figures["archive_bytes"] = ground.bytes_of(archive)
         history = load.end()
         sheet.figures["acknowledged"] = sum(sent.acked_flush is not None for sent in history.values())
         ground.say("the data are gone; restoring")
@@ -315,7 +317,7 @@ class _Failover:
         began_s = self.clock.monotonic()
         sheet.attempt("backup", lambda: self.backup.back_up(place, copies / "base"))
         sheet.figures["backup_s"] = self.clock.monotonic() - began_s
-        sheet.figures["backup_bytes"] = ground.bytes_of(copies / "base")
+        sheet.figures["backup_bytes"] = ground.bytes_of(copies / "base") or None
         replica = ground.server("replica")
 
         def follow() -> None:

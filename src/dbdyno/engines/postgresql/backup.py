@@ -7,10 +7,12 @@ Servers; 19.5.5 Recovery Target.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 import psycopg
 
@@ -28,6 +30,11 @@ _PGBACKREST = Path("/usr/bin/pgbackrest")
 _PGBACKREST_ARCHIVE_S = 30
 """It makes no backup unless the log arrives in its archive within so long."""
 _CONFIG, _STANZA = "pgbackrest.conf", "drill"
+_FULL = re.compile(r"\d{8}-\d{6}F")
+"""Label of a full backup: when it ended."""
+_S3_URL, _S3_CA = "DYNO_S3_URL", "DYNO_S3_CA"
+_S3_KEY, _S3_SECRET, _S3_REGION = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"
+"""Variables that name a store and its key: `https://HOST[:PORT]/BUCKET`, a file with its certificate authority."""
 _APART: Assignment = {"archive_mode": "off", "synchronous_standby_names": "", "primary_conninfo": ""}
 """A server that was made from another one must not write into that one's archive nor wait for its replicas."""
 _FOLLOWERS = """
@@ -60,7 +67,7 @@ class Backup:
     def _get(self, archive: Path) -> str:
         return f'cp {shlex.quote(str(archive))}/%f "%p"'
 
-    def _holds(self, archive: Path, segment: str) -> bool:
+    def _holds(self, server: Place, archive: Path, segment: str) -> bool:
         return (archive / segment).exists()
 
     def _lay(self, server: Place, kept: Kept) -> None:
@@ -89,7 +96,7 @@ class Backup:
             segment = str(_one(connection, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())")[0])
             connection.execute("SELECT pg_switch_wal()")
             deadline = clock.monotonic() + timeout_s
-            while not self._holds(archive, segment):
+            while not self._holds(server, archive, segment):
                 if clock.monotonic() > deadline:
                     return _archiver_says(connection, segment, timeout_s)
                 clock.sleep(_POLL_S)
@@ -122,17 +129,20 @@ class PgBackRest(Backup):
     def __init__(self) -> None:
         self._archive: Path | None = None
 
+    def _repository(self, server: Place, archive: Path) -> list[str]:
+        """Where it is, in lines of the tool's configuration."""
+        return [f"repo1-path={archive}"]
+
     def _push(self, server: Place, archive: Path) -> str:
         self._archive = archive
-        config = archive / _CONFIG
         lines = [
-            "[global]", f"repo1-path={archive}", f"lock-path={server.scratch}", f"spool-path={server.scratch}",
-            "log-level-file=off", "log-level-console=off", "log-level-stderr=error", "start-fast=y",
-            f"archive-timeout={_PGBACKREST_ARCHIVE_S}",
+            "[global]", *self._repository(server, archive), f"lock-path={server.scratch}",
+            f"spool-path={server.scratch}", "log-level-file=off", "log-level-console=off", "log-level-stderr=error",
+            "start-fast=y", f"archive-timeout={_PGBACKREST_ARCHIVE_S}",
             f"[{_STANZA}]", f"pg1-path={server.data}",
         ]  # fmt: skip
-        config.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        config.chmod(0o644)
+        _write_closed(archive / _CONFIG, "\n".join(lines) + "\n")
+        self._empty(server, archive)
         try:
             # The server does not run: what the repository must know of it stands in its control file.
             self._call(server, archive, "--no-online", "stanza-create")
@@ -142,17 +152,26 @@ class PgBackRest(Backup):
             raise
         return f'{self._words(archive)} archive-push "%p"'
 
+    def _empty(self, server: Place, archive: Path) -> None:
+        """A folder of the drill is empty as it is."""
+
     def _get(self, archive: Path) -> str:
         return f'{self._words(archive)} archive-get %f "%p"'
 
-    def _holds(self, archive: Path, segment: str) -> bool:
-        found = (archive / "archive" / _STANZA).glob(f"*/*/{segment}-*")
+    def _there(self, server: Place, archive: Path, below: str) -> list[str]:
+        """Names of what the repository holds below a place, by asking the repository."""
+        listing = server.scratch / "repository.txt"
+        server.run([*self._command(archive), "--recurse", "repo-ls", f"{below}/{_STANZA}"], stdout=listing)
+        return listing.read_text(encoding="utf-8").split()
+
+    def _holds(self, server: Place, archive: Path, segment: str) -> bool:
+        found = [Path(name) for name in self._there(server, archive, "archive")]
         # While it is written it has another ending.
-        return any(file.suffix != ".tmp" for file in found)
+        return any(file.name.startswith(f"{segment}-") and file.suffix != ".tmp" for file in found)
 
     def _lay(self, server: Place, kept: Kept) -> None:
         # Named, for the tool would choose by whole seconds and overlook one that has just ended.
-        label = (kept.archive / "backup" / _STANZA / "latest").readlink().name
+        label = max(name for name in self._there(server, kept.archive, "backup") if _FULL.fullmatch(name))
         self._call(server, kept.archive, f"--set={label}", "--type=time", f"--target={kept.moment.to}", "restore")
 
     def back_up(self, server: Place, into: Path) -> None:
@@ -160,19 +179,63 @@ class PgBackRest(Backup):
         assert archive is not None, "settings() comes first"
         where = (f"--pg1-socket-path={target.host}", f"--pg1-port={target.port}", f"--pg1-user={target.user}")
         self._call(server, archive, *where, f"--pg1-database={target.database}", "--type=full", "backup")
+        self._kept(archive, into)
+
+    def _kept(self, archive: Path, into: Path) -> None:
         # The backup stays in the repository.
         into.symlink_to(archive / "backup" / _STANZA)
 
     @staticmethod
-    def _words(archive: Path) -> str:
-        return f"{_PGBACKREST} --config={shlex.quote(str(archive / _CONFIG))} --stanza={_STANZA}"
+    def _command(archive: Path) -> list[str]:
+        return [str(_PGBACKREST), f"--config={archive / _CONFIG}", f"--stanza={_STANZA}"]
 
-    @staticmethod
-    def _call(server: Place, archive: Path, *words: str) -> None:
-        server.run([str(_PGBACKREST), f"--config={archive / _CONFIG}", f"--stanza={_STANZA}", *words])
+    def _words(self, archive: Path) -> str:
+        return shlex.join(self._command(archive))
+
+    def _call(self, server: Place, archive: Path, *words: str) -> None:
+        server.run([*self._command(archive), *words])
 
 
-BACKUPS = {one.tool: one for one in (Backup, PgBackRest)}
+class PgBackRestS3(PgBackRest):
+    """The same in a bucket of an S3-compatible store, which the environment names. Objects below `dyno-drill/<sandbox>`
+    in the bucket are this drill's own: they are removed before and after it."""
+
+    tool = "pgbackrest-s3"
+
+    def lacks(self, installation: Installation) -> str:
+        if missing := [name for name in (_S3_URL, _S3_KEY, _S3_SECRET) if not os.environ.get(name)]:
+            return f"the environment names no store: {', '.join(missing)} is not set"
+        url = urlsplit(os.environ[_S3_URL])
+        if url.scheme != "https" or not url.hostname or not url.path.strip("/"):
+            return f"{_S3_URL} must be https://HOST[:PORT]/BUCKET: this tool does not talk without encryption"
+        return super().lacks(installation)
+
+    def _repository(self, server: Place, archive: Path) -> list[str]:
+        url, authority = urlsplit(os.environ[_S3_URL]), os.environ.get(_S3_CA)
+        return [
+            # Small files of a backup go together: each object takes a request.
+            "repo1-type=s3", "repo1-bundle=y", f"repo1-path=/dyno-drill/{server.target.sandbox}", "repo1-s3-uri-style=path",
+            f"repo1-s3-endpoint={url.hostname}", f"repo1-storage-port={url.port or 443}",
+            f"repo1-s3-bucket={url.path.strip('/')}", f"repo1-s3-region={os.environ.get(_S3_REGION, 'us-east-1')}",
+            f"repo1-s3-key={os.environ[_S3_KEY]}", f"repo1-s3-key-secret={os.environ[_S3_SECRET]}",
+            *([f"repo1-storage-ca-file={authority}"] if authority else []),
+        ]  # fmt: skip
+
+    def _empty(self, server: Place, archive: Path) -> None:
+        for below in ("archive", "backup"):
+            self._call(server, archive, "--recurse", "repo-rm", f"{below}/{_STANZA}")
+
+    def _kept(self, archive: Path, into: Path) -> None:
+        """The folder of backups stays empty."""
+
+    def restore(self, server: Place, kept: Kept, start: Start, clock: Clock) -> Restored:
+        try:
+            return super().restore(server, kept, start, clock)
+        finally:
+            self._empty(server, kept.archive)
+
+
+BACKUPS = {one.tool: one for one in (Backup, PgBackRest, PgBackRestS3)}
 
 
 class Replication:
@@ -272,6 +335,16 @@ def _archiver_says(connection: Connection, segment: str, timeout_s: float) -> st
     if failed:
         return f"{says}: archive_command failed {failed} times, last with {name}"
     return f"{says}, though archive_command never failed (it says that it archived {last or 'nothing'})"
+
+
+def _write_closed(file: Path, text: str) -> None:
+    """A file that its folder's owner alone may read: it may hold a key."""
+    file.unlink(missing_ok=True)
+    file.touch(mode=0o600)
+    if os.geteuid() == 0:
+        owner = file.parent.stat()
+        shutil.chown(file, owner.st_uid, owner.st_gid)
+    file.write_text(text, encoding="utf-8")
 
 
 def _signal(server: Place, name: str) -> None:
