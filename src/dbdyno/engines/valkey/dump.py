@@ -30,6 +30,13 @@ _QUESTIONS = {
 }  # fmt: skip
 
 
+_AWK = (
+    'hide { print ($0 == "" ? "" : "***"); hide = 0; next } '
+    "/^(requirepass|masterauth|primaryauth|tls-(client-)?key-file-pass)$/ { hide = 1 } { print }"
+)
+_HIDING = {"acl.txt": "valkey_rights", "config.txt": "valkey_settings"}
+
+
 def recognises(name: str, text: str) -> bool:
     """Whether a file is one of ours by its name or its first words."""
     if any(name.endswith(FOLDER + one) for one in _QUESTIONS) or _CONF.search(name):
@@ -131,10 +138,10 @@ def collect_script() -> str:
         'if [ -n "$valkey_cli" ]; then',
         '  valkey_ask() { timeout 10 "$valkey_cli" -h "${VALKEY_HOST:-127.0.0.1}" -p "${VALKEY_PORT:-6379}" '
         '${VALKEY_USER:+--user "$VALKEY_USER"} --no-auth-warning "$@"; }',
-        # Hashes of passwords stay where they are.
+        # Passwords and their hashes stay where they are.
+        f"  valkey_settings() {{ valkey_ask CONFIG GET '*' | awk '{_AWK}'; }}",
         "  valkey_rights() { valkey_ask ACL LIST | sed 's/#[0-9a-f]\\{64\\}//g'; }",
     ]
     for file, question in _QUESTIONS.items():
-        command = "valkey_rights" if file == "acl.txt" else f"valkey_ask {question}"
-        lines.append(f"  emit {FOLDER}{file} {command}")
+        lines.append(f"  emit {FOLDER}{file} {_HIDING.get(file, f'valkey_ask {question}')}")
     return "\n".join([*lines, "fi"])
