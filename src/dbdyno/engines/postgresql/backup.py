@@ -214,7 +214,8 @@ class PgBackRestS3(PgBackRest):
         url, authority = urlsplit(os.environ[_S3_URL]), os.environ.get(_S3_CA)
         return [
             # Small files of a backup go together: each object takes a request.
-            "repo1-type=s3", "repo1-bundle=y", f"repo1-path=/dyno-drill/{server.target.sandbox}", "repo1-s3-uri-style=path",
+            "repo1-type=s3", "repo1-bundle=y", "repo1-s3-uri-style=path",
+            f"repo1-path=/dyno-drill/{server.target.sandbox}",
             f"repo1-s3-endpoint={url.hostname}", f"repo1-storage-port={url.port or 443}",
             f"repo1-s3-bucket={url.path.strip('/')}", f"repo1-s3-region={os.environ.get(_S3_REGION, 'us-east-1')}",
             f"repo1-s3-key={os.environ[_S3_KEY]}", f"repo1-s3-key-secret={os.environ[_S3_SECRET]}",
