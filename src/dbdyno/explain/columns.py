@@ -11,8 +11,12 @@ import io
 import mmap
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import isfinite
+from operator import attrgetter
 from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -21,11 +25,19 @@ from dbdyno.model.fact import Scalar
 from dbdyno.model.probe import Column, ColumnKind, Probe, Sample
 from dbdyno.samples.series import Floats, Key, SampleStore
 
-_PROBE = re.compile(rb'"probe":"([^"\\]{1,100})"')
+_PROBE = b'"probe":"'
+_HEAD = 200
+"""Bytes of a line in which time and probe stand: our own writer puts them before the rows."""
+_NAME_MAX = 100
 _TIME = re.compile(rb'"t_s":(-?[0-9.]+(?:[eE][-+]?[0-9]+)?)')
 _NUMBERS = (int, float)
+_BATCH = 4096
+"""Lines that are decoded at once."""
 _KEYS_MAX = 2000
 """Rows with more keys than this are left out: no question of ours has so many."""
+
+_T = TypeVar("_T")
+_Otherwise: TypeAlias = Callable[[bytes], _T | None] | None
 
 
 class ColumnStore(SampleStore):
@@ -86,76 +98,168 @@ class ColumnStore(SampleStore):
             file = self._path.open("rb")
         except FileNotFoundError:
             return
+        found: dict[bytes, array[int]] = {}
         with file:
             offset = 0
             for line in file:
-                # Our own writer puts the time before the probe, and rows after both.
-                found = _PROBE.search(line, 0, 200)
-                if found is not None:
-                    self._places.setdefault(found[1].decode("utf-8", "replace"), array("q")).append(offset)
+                start = line.find(_PROBE, 0, _HEAD) + len(_PROBE)
+                end = line.find(b'"', start, start + _NAME_MAX + 1) if start >= len(_PROBE) else -1
+                if end > start:
+                    name = line[start:end]
+                    places = found.get(name)
+                    if places is None:
+                        places = found[name] = array("q")
+                    places.append(offset)
                 elif line.strip():
                     self.unreadable += 1
                 offset += len(line)
+        self._places = {name.decode("utf-8", "replace"): places for name, places in found.items()}
 
-    def _decoded(self, probe: str, places: array[int] | None = None) -> Iterator[Sample]:
+    def _decoded(self, probe: str, places: Sequence[int] | None = None) -> Iterator[Sample]:
         """All samples of a probe, or those that begin at certain places."""
-        decoder = msgspec.json.Decoder(Sample)
-        wanted = self._places.get(probe, array("q")) if places is None else places
+        for batch in self._batches(probe, places, msgspec.json.Decoder(Sample)):
+            yield from batch
+
+    def _batches(
+        self,
+        probe: str,
+        places: Sequence[int] | None,
+        decoder: msgspec.json.Decoder[_T],
+        otherwise: _Otherwise[_T] = None,
+    ) -> Iterator[list[_T]]:
+        """Many lines at once; where one of them is not as it should be, one by one. A line that `decoder` cannot read
+        may still be read by `otherwise`."""
+        wanted = self._places.get(probe, ()) if places is None else places
         if not wanted:
             return
         with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-            for offset in wanted:
-                end = whole.find(b"\n", offset)
+            for first in range(0, len(wanted), _BATCH):
+                lines = []
+                for offset in wanted[first : first + _BATCH]:
+                    whole.seek(offset)
+                    lines.append(whole.readline())
+                if hasattr(mmap, "MADV_DONTNEED"):
+                    whole.madvise(mmap.MADV_DONTNEED)  # Else the whole file counts as our memory.
                 try:
-                    sample = decoder.decode(whole[offset : end if end >= 0 else len(whole)])
+                    yield decoder.decode_lines(b"".join(lines))
                 except (msgspec.DecodeError, UnicodeDecodeError):
-                    self.unreadable += 1
-                    continue
-                if np.isfinite(sample.t_s):
-                    yield sample
+                    yield [one for line in lines if (one := self._one(line, decoder, otherwise)) is not None]
+
+    def _one(self, line: bytes, decoder: msgspec.json.Decoder[_T], otherwise: _Otherwise[_T]) -> _T | None:
+        try:
+            return decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            found = otherwise(line) if otherwise is not None else None
+            self.unreadable += found is None
+            return found
 
     def _table(self, probe: str) -> _Table:
         if probe not in self._tables:
-            self._tables[probe] = _Table(self.columns(probe), self._decoded(probe))
+            form = _Form(self.columns(probe))
+            self._tables[probe] = _Table(form, self._batches(probe, None, form.decoder, form.leniently))
         return self._tables[probe]
+
+
+class _Form:
+    """How a probe's answers are read: into a struct that has a field for each column, numbers as such. That takes half
+    the time and a third of the memory of dictionaries."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.numbers = [one.name for one in columns if one.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE)]
+        self.keys = [one.name for one in columns if one.kind is ColumnKind.KEY]
+        self.texts = [one.name for one in columns if one.kind is ColumnKind.TEXT]
+        # A column may be named as no field can be.
+        self.fields = {name: f"f{number}" for number, name in enumerate([*self.numbers, *self.keys, *self.texts])}
+        self._row = msgspec.defstruct(
+            "Row",
+            [(field, float | None if name in self.numbers else Scalar, None) for name, field in self.fields.items()],
+            rename={field: name for name, field in self.fields.items()},
+            gc=False,
+        )
+        self.answer = msgspec.defstruct(
+            "Answer",
+            [("t_s", float), ("rows", list[self._row], []), ("unknown", str, "")],  # type: ignore[name-defined]
+        )
+        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(self.answer)
+        self._any = msgspec.json.Decoder(Sample)
+
+    def leniently(self, line: bytes) -> Any:
+        """A line with a word where a number belongs: that value is not known. None when it is no answer at all."""
+        try:
+            sample = self._any.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        rows = [
+            self._row(**{field: self._value(row.get(name), name) for name, field in self.fields.items()})
+            for row in sample.rows
+        ]
+        return self.answer(t_s=sample.t_s, rows=rows, unknown=sample.unknown)
+
+    def _value(self, value: Scalar, name: str) -> Scalar:
+        return value if name not in self.numbers or type(value) in _NUMBERS else None
+
+    def key(self) -> Callable[[Any], str]:
+        """What gives a row's key: its key columns with `/` between them."""
+        fields = [self.fields[name] for name in self.keys]
+        if not fields:
+            return lambda _: ""
+        get = attrgetter(*fields)
+        return (lambda row: str(get(row))) if len(fields) == 1 else (lambda row: "/".join(map(str, get(row))))
 
 
 class _Table:
     """The answers of one probe: an array for every column and key."""
 
-    def __init__(self, columns: Sequence[Column], samples: Iterator[Sample]) -> None:
-        self._names = [column.name for column in columns if column.kind is ColumnKind.KEY]
-        texts = [column.name for column in columns if column.kind is ColumnKind.TEXT]
-        self.words: dict[str, list[tuple[float, str, Scalar]]] = {name: [] for name in texts}
+    def __init__(self, form: _Form, batches: Iterator[list[Any]]) -> None:
+        self.words: dict[str, list[tuple[float, str, Scalar]]] = {name: [] for name in form.texts}
+        self._form = form
         times: list[float] = []
         silent: list[bool] = []
-        places: dict[str, list[int]] = {}
-        rows: dict[str, list[dict[str, Scalar]]] = {}
-        for sample in samples:
-            for row in sample.rows if not sample.unknown else ():
-                key = "/".join([str(row.get(name)) for name in self._names])
-                if key not in rows:
-                    if len(rows) >= _KEYS_MAX:
-                        continue
-                    places[key], rows[key] = [], []
-                places[key].append(len(times))
-                rows[key].append(row)
-                for name in texts:
-                    if row.get(name):
-                        self.words[name].append((sample.t_s, key, row[name]))
-            times.append(sample.t_s)
-            silent.append(bool(sample.unknown))
+        self._parts: dict[tuple[str, str], list[Floats]] = {}
+        places: dict[str, array[int]] = {}
+        key_of = form.key()
+        for batch in batches:
+            rows: dict[str, list[Any]] = defaultdict(list)
+            for answer in batch:
+                if not isfinite(answer.t_s):
+                    continue
+                for row in answer.rows if not answer.unknown else ():
+                    key = key_of(row)
+                    if key not in places:
+                        if len(places) >= _KEYS_MAX:
+                            continue
+                        places[key] = array("q")
+                    places[key].append(len(times))
+                    rows[key].append(row)
+                    if form.texts:
+                        self._note_words(answer.t_s, key, row)
+                times.append(answer.t_s)
+                silent.append(bool(answer.unknown))
+            self._keep(rows)
         self._silent = np.array(silent, dtype=np.bool_)
         self.silent_always = bool(self._silent.all())
         written = np.array(times, dtype=np.float64)
         self._order = np.argsort(written, kind="stable")
         self.t_s: Floats = written[self._order]
-        self.keys = sorted(rows)
+        self.keys = sorted(places)
         self._places = {key: np.array(found, dtype=np.int64) for key, found in places.items()}
-        numbers = [column.name for column in columns if column.kind in (ColumnKind.COUNTER, ColumnKind.GAUGE)]
-        self._values = {(name, key): _floats([row.get(name) for row in rows[key]]) for name in numbers for key in rows}
+        self._values = {which: np.concatenate(parts) for which, parts in self._parts.items()}
+        del self._parts
         for found in self.words.values():
             found.sort(key=lambda one: one[0])
+
+    def _note_words(self, t_s: float, key: str, row: Any) -> None:
+        for name in self._form.texts:
+            if word := getattr(row, self._form.fields[name]):
+                self.words[name].append((t_s, key, word))
+
+    def _keep(self, rows: dict[str, list[Any]]) -> None:
+        """A batch's values as arrays: objects live only as long as their batch."""
+        for name in self._form.numbers:
+            value = attrgetter(self._form.fields[name])
+            for key, found in rows.items():
+                part = np.array([*map(value, found)], dtype=np.float64)  # nothing (None) becomes not known (NaN)
+                self._parts.setdefault((name, key), []).append(part)
 
     def values(self, column: Column, key: str | None, *, keyed: bool) -> Floats:
         """Summed over keys (None) or of one. An answered question without such a row is 0 for a gauge of a probe with
@@ -171,10 +275,3 @@ class _Table:
         total[self._silent] = np.nan
         ordered: Floats = total[self._order]
         return ordered
-
-
-def _floats(values: list[Scalar]) -> Floats:
-    """Numbers; what is none (a word, nothing) is not known."""
-    if all(type(value) in _NUMBERS for value in values):
-        return np.array(values, dtype=np.float64)
-    return np.array([value if type(value) in _NUMBERS else np.nan for value in values], dtype=np.float64)
