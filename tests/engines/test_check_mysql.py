@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 from sandbox_tools import temporary_home
 
+from dbdyno.check import fixes
+from dbdyno.check.apply import apply, undo
+from dbdyno.check.apply_live import Machine
+from dbdyno.check.apply_server import TargetServer
 from dbdyno.check.audit import Options, audit, audit_dump
 from dbdyno.check.collect import write_dump
 from dbdyno.check.host import HostAt
@@ -22,6 +26,7 @@ from dbdyno.model.knob import Level
 from dbdyno.model.target import Secret
 from dbdyno.sandbox.options import SandboxOptions
 from dbdyno.sandbox.sandbox import Sandbox, create
+from dbdyno.sandbox.targets import Resolved
 
 NO_HOST = HostAt(label="")
 FAMILY = ("MY", "INNO")
@@ -249,3 +254,21 @@ def test_7_the_texts_of_the_client_say_the_same(server: Sandbox, clock: SystemCl
     passed = {one.rule for one in again.of(Verdict.PASS)}
     assert {"INNO001", "INNO002", "INNO023", "MY022"} - set(found(again)) <= passed
     assert ACCOUNT in {one.rule for one in again.of(Verdict.UNKNOWN)}, "accounts are not seen in a dump"
+
+
+def test_8_fixes_of_somebodys_server_are_done_and_undone(server: Sandbox, clock: SystemClock, tmp_path: Path) -> None:
+    """Through its own session: what only its file changes is left out and said, the rest is in force and goes back."""
+    run(server, "SET GLOBAL slow_query_log = OFF", "SET GLOBAL local_infile = ON")
+    hand = TargetServer(Resolved(server.target, server.secret, server.engine), clock)
+    folder = tmp_path / "fixes"
+    fixes.write(folder, look(server, clock))
+    plan = fixes.read_plan(folder)
+    assert {"slow_query_log", "local_infile"} <= set(plan.settings)
+    before, _ = hand.found(list(plan.settings))
+    outcome = apply(plan, folder, Machine(tmp_path), server=hand, recheck=None, stamp="1")
+    now, kept = hand.found(list(plan.settings))
+    assert {"slow_query_log", "local_infile"} <= {name for name in now if now[name] != before[name]}
+    assert all(any(name in words for words in outcome.left_out) for name in plan.only_in_file)
+    assert {"slow_query_log"} <= set(kept) or any("until its next restart" in words for words in outcome.left_out)
+    assert undo(folder, Machine(tmp_path), server=hand) == []
+    assert hand.found(list(plan.settings)) == (before, {})

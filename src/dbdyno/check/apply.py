@@ -8,7 +8,7 @@ journal holds for each step first what was there, then that it is done; both are
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -34,6 +34,8 @@ class Entry(Record, frozen=True, kw_only=True):
     number: int = -1
     state: dict[str, str] = {}
     """What was there, as the step's kind restores it; of `settings` those of the server that were persisted."""
+    found: dict[str, str] = {}
+    """Of `settings` the values in force before, for servers that cannot read their file again."""
     root: str = ""
     words: str = ""
 
@@ -58,12 +60,18 @@ class Outcome:
 class ServerHand(Protocol):
     """What applying needs of the server."""
 
-    def change(self, settings: dict[str, str], reset: Sequence[str]) -> list[str]:
-        """Sets, reloads, restarts where needed and possible; returns what still waits. Raises `DynoError`."""
+    @property
+    def writes_file(self) -> bool:
+        """Whether it writes the server's own file, so that it can also set what no running server takes."""
         ...
 
-    def persisted(self, names: Sequence[str]) -> dict[str, str]:
-        """Of these settings those that were set through the server itself, with their values."""
+    def change(self, settings: dict[str, str], reset: Sequence[str] | Mapping[str, str]) -> list[str]:
+        """Sets, reloads, restarts where needed and possible; returns what still waits. `reset` names go back to what
+        the server's file says, or to the values that were found. Raises `DynoError`."""
+        ...
+
+    def found(self, names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """The values of these settings that are in force, and of those that were set through the server itself."""
         ...
 
     def alive(self) -> None:
@@ -108,12 +116,9 @@ def apply(
     try:
         for number, step in enumerate(ordered(plan)):
             work.do(step, number)
-        if plan.settings and server is not None:
-            still = _settings(plan, server, journal, on_step)
-            work.waiting += [f"{name}: {Needs.RESTART}" for name in still]
-            work.later |= set(still)
-            work.done += [f"{name} = {value}" for name, value in plan.settings.items()]
-        if server is None:
+        if server is not None:
+            work.set(plan, server)
+        else:
             work.later |= set(plan.settings)
         back, unseen = _verify(plan, recheck, work) if recheck is not None else ((), ())
     except BaseException as error:
@@ -174,15 +179,27 @@ class _Work:
             self.waiting.append(f"{step.for_}: {step.needs}")
             self.later.add(step.for_)
 
-
-def _settings(plan: Plan, server: ServerHand, journal: Journal, on_step: Callable[[str], None]) -> list[str]:
-    """All settings of the server at once; it must answer afterwards. Returns those that wait for a restart."""
-    names = list(plan.settings)
-    journal.add(Entry(event="settings", state=server.persisted(names), words=" ".join(names)))
-    on_step("settings of the server: " + ", ".join(f"{name} = {value}" for name, value in plan.settings.items()))
-    still = server.change(dict(plan.settings), ())
-    server.alive()
-    return still
+    def set(self, plan: Plan, server: ServerHand) -> None:
+        """All settings of the server at once; it must answer afterwards."""
+        out_of_reach = () if server.writes_file else plan.only_in_file
+        for name in out_of_reach:
+            self.left_out.append(f"{name} = {plan.settings[name]} (only the server's own file and a restart change it)")
+            self.later.add(name)
+        wanted = {name: value for name, value in plan.settings.items() if name not in out_of_reach}
+        if not wanted:
+            return
+        found, persisted = server.found(list(wanted))
+        self._journal.add(Entry(event="settings", state=persisted, found=found, words=" ".join(wanted)))
+        self._on_step("settings of the server: " + ", ".join(f"{name} = {value}" for name, value in wanted.items()))
+        still = server.change(wanted, ())
+        server.alive()
+        if not server.writes_file and (fleeting := sorted(set(wanted) - set(server.found(list(wanted))[1]))):
+            self.left_out.append(
+                f"the server's own file: {', '.join(fleeting)} hold until its next restart; server/ has the lines"
+            )
+        self.waiting += [f"{name}: {Needs.RESTART}" for name in still]
+        self.later |= {*still}
+        self.done += [f"{name} = {value}" for name, value in wanted.items()]
 
 
 def _verify(plan: Plan, recheck: Recheck, work: _Work) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
@@ -239,7 +256,10 @@ def _settings_back(entry: Entry, server: ServerHand | None, on_step: Callable[[s
     if server is None:
         raise HostError(f"The server's settings {entry.words} need the server.", todo="name it with --target")
     on_step(f"back: settings of the server: {entry.words}")
-    server.change(dict(entry.state), [name for name in entry.words.split() if name not in entry.state])
+    others = [name for name in entry.words.split() if name not in entry.state]
+    found = {name: entry.found[name] for name in others if name in entry.found}
+    if waiting := server.change(dict(entry.state), found if len(found) == len(others) else others):
+        on_step(f"back after a restart of the server: {', '.join(waiting)}")
     server.alive()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Inspection
@@ -23,17 +23,23 @@ class TargetServer:
         self._clock = clock
         resolved.target.require(Permission.TUNE, "change its settings")
 
-    def persisted(self, names: Sequence[str]) -> dict[str, str]:
+    @property
+    def writes_file(self) -> bool:
+        return self._resolved.sandbox is not None
+
+    def found(self, names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
         if (sandbox := self._resolved.sandbox) is not None:
-            return {name: str(value) for name, value in sandbox.state.assignment.items() if name in names}
+            return {}, {name: str(value) for name, value in sandbox.state.assignment.items() if name in names}
         session = self._session()
         try:
             settings = session.settings()
         finally:
             session.close()
-        return {name: settings[name].value for name in names if name in settings and settings[name].persisted}
+        there = {name: settings[name] for name in names if name in settings}
+        values = {name: setting.value for name, setting in there.items()}
+        return values, {name: values[name] for name, setting in there.items() if setting.persisted}
 
-    def change(self, settings: dict[str, str], reset: Sequence[str]) -> list[str]:
+    def change(self, settings: dict[str, str], reset: Sequence[str] | Mapping[str, str]) -> list[str]:
         if (sandbox := self._resolved.sandbox) is not None:
             # Its whole configuration is written anew: so it can also be taken back when it does not start.
             kept = {name: value for name, value in sandbox.state.assignment.items() if name not in reset}
@@ -43,7 +49,7 @@ class TargetServer:
             return []
         session = self._session()
         try:
-            waiting = session.apply(dict(settings), reset=list(reset))
+            waiting = session.apply(dict(settings), reset=reset)
         finally:
             session.close()
         target = self._resolved.target

@@ -45,6 +45,8 @@ class Plan(Record, frozen=True, kw_only=True):
     settings: dict[str, str] = {}
     """Settings of the server, in its own words."""
     settings_before: dict[str, str] = {}
+    only_in_file: tuple[str, ...] = ()
+    """Of the settings those that the running server does not take: its own file, and a restart, change them."""
     restart: bool = False
     """Whether a setting needs a restart of the server."""
     by_hand: tuple[Fix, ...] = ()
@@ -107,6 +109,7 @@ def plan_of(checked: Checked) -> Plan:
         steps=tuple(steps),
         settings={fix.name: fix.value for fix in settings},
         settings_before={fix.name: fix.before for fix in settings},
+        only_in_file=tuple(fix.name for fix in settings if fix.needs is Needs.RESTART and not fix.live),
         restart=any(fix.needs is Needs.RESTART for fix in settings),
         by_hand=tuple(by_hand),
         notes=tuple(notes),

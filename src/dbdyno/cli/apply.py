@@ -98,7 +98,8 @@ def _show(plan: Plan, machine: Machine, folder: Path) -> None:
         why = machine.cannot(step)
         out.print(f"  {'--' if why else '->'} {step.says}" + (f"  (left out: {why})" if why else ""), markup=False)
     for name, value in plan.settings.items():
-        out.print(f"  -> {name} = {value}  (was {plan.settings_before.get(name, '?')})", markup=False)
+        only = "; only the server's own file and a restart change it" if name in plan.only_in_file else ""
+        out.print(f"  -> {name} = {value}  (was {plan.settings_before.get(name, '?')}{only})", markup=False)
     for fix in plan.by_hand:
         out.print(
             f"  by hand: {fix.name}" + (f": {fix.value or fix.live}" if fix.value or fix.live else ""), markup=False

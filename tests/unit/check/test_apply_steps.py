@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -229,15 +229,18 @@ def test_a_finding_that_is_still_there_takes_everything_back(folder: Path, tree:
 class Server:
     """A server that takes settings, and does not start with some."""
 
-    def __init__(self, *, broken_by: str = "") -> None:
+    def __init__(self, *, broken_by: str = "", writes_file: bool = True) -> None:
         self.settings: dict[str, str] = {"a": "0"}
         self.broken_by = broken_by
+        self.writes_file = writes_file
+        self.given_back: object = None
 
-    def persisted(self, names: object) -> dict[str, str]:
-        return {"a": "0"}
+    def found(self, names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+        return {name: self.settings.get(name, "default") for name in names}, {"a": "0"} if "a" in names else {}
 
-    def change(self, settings: dict[str, str], reset: object) -> list[str]:
-        for name in reset:  # type: ignore[attr-defined]
+    def change(self, settings: dict[str, str], reset: Sequence[str] | Mapping[str, str]) -> list[str]:
+        self.given_back = reset
+        for name in reset:
             self.settings.pop(name, None)
         self.settings |= settings
         return []
@@ -259,6 +262,26 @@ def test_a_server_that_does_not_start_gets_its_settings_back(tmp_path: Path) -> 
     assert undo(tmp_path, Machine(tmp_path), server=None), "without the server its settings cannot be taken back"
     assert undo(tmp_path, Machine(tmp_path), server=good) == []
     assert good.settings == {"a": "0"}
+    assert good.given_back == {"b": "default"}, "a server that cannot read its file again needs the value"
+
+
+def test_what_only_the_servers_file_changes_is_left_out_and_the_rest_is_done(tmp_path: Path) -> None:
+    plan = fixes.Plan(target="t", settings={"a": "9", "b": "1"}, only_in_file=("b",))
+    server = Server(writes_file=False)
+    outcome = apply(plan, tmp_path, Machine(tmp_path), server=server, recheck=None, stamp="1")
+    assert server.settings == {"a": "9"}
+    assert outcome.done == ("a = 9",)
+    assert outcome.left_out == ("b = 1 (only the server's own file and a restart change it)",), "a is kept"
+    assert undo(tmp_path, Machine(tmp_path), server=server) == []
+    assert server.settings == {"a": "0"}
+    fleeting = fixes.Plan(target="t", settings={"c": "1"})
+    outcome = apply(fleeting, tmp_path, Machine(tmp_path), server=server, recheck=None, stamp="1b")
+    assert [words for words in outcome.left_out if "c hold until its next restart" in words]
+    undo(tmp_path, Machine(tmp_path), server=server)
+    alone = fixes.Plan(target="t", settings={"b": "1"}, only_in_file=("b",))
+    assert apply(alone, tmp_path, Machine(tmp_path), server=server, recheck=None, stamp="2").done == ()
+    undo(tmp_path, Machine(tmp_path), server=server)
+    apply(plan, tmp_path, Machine(tmp_path), server=Server(), recheck=None, stamp="3")
 
 
 def test_another_root_is_refused(folder: Path, tree: Path) -> None:
