@@ -15,6 +15,7 @@ from dbdyno.explain.registry import diagnoses
 from dbdyno.model.finding import Severity
 from dbdyno.model.record import Record
 from dbdyno.model.recording import Event, Floats, Recording, Stall
+from dbdyno.model.run import Doubt
 
 _CURVE_MAX = 600
 
@@ -119,6 +120,7 @@ def _notes(recording: RunRecording) -> list[str]:
         notes.append("No throughput was recorded: stalls cannot be found, only what shows without them.")
     elif not recording.from_driver:
         notes.append("There was no load of ours: throughput is what the server says it committed.")
+    notes += _machine(recording)
     if len(recording.stalls) == STALLS_MAX:
         notes.append(f"Only the {STALLS_MAX} worst stalls are kept and judged.")
     notes += [f"No stall from {one.start_s:.0f} to {one.end_s:.0f} s: {one.says}." for one in recording.lulls[:5]]
@@ -140,3 +142,16 @@ def _curve(recording: Recording) -> tuple[tuple[float, ...], tuple[float | None,
     times = series.t_s[::by]
     values = tuple(round(float(one), 3) if np.isfinite(one) else None for one in lowest)
     return tuple(round(float(one), 3) for one in times), values
+
+
+_OF_MACHINES = {Doubt.HOST_ELSEWHERE, Doubt.HOST_CLOCK}
+
+
+def _machine(recording: RunRecording) -> list[str]:
+    """Which machine the series of the machine are of, when it is not simply this one, and what is doubtful in that."""
+    sampled = recording.facts.find("host.sampled")
+    notes = []
+    if sampled is not None and not sampled.unknown and sampled.value != "local":
+        notes.append(f"Series of the machine are those of {sampled.value}.")
+    outcome = recording.record.outcome
+    return notes + [one.says for one in (outcome.doubts if outcome else ()) if one.doubt in _OF_MACHINES]

@@ -35,7 +35,10 @@ def jobs(store: SampleStore) -> list[Event]:
 
 
 def _events(name: str, kind: str, ages: dict[float, float], looks: list[float]) -> Iterator[Event]:
-    for begin_s, last_s in _spans(ages):
+    for said_s, first_s, last_s in _spans(ages):
+        # A program that took over a process (`exec`) is younger than that: at the look before it was not there yet.
+        before = bisect.bisect_left(looks, first_s) - 1
+        begin_s = max(said_s, looks[before]) if before >= 0 else said_s
         after = bisect.bisect_right(looks, last_s)
         gone = after < len(looks)
         end_s = looks[after] if gone else last_s
@@ -44,13 +47,13 @@ def _events(name: str, kind: str, ages: dict[float, float], looks: list[float]) 
         yield Event(t_s=max(0.0, begin_s), end_s=end_s, kind=kind, says=says)
 
 
-def _spans(ages: dict[float, float]) -> list[tuple[float, float]]:
-    """Begin and last sight of each job of one name: the same begin is the same job."""
-    spans: list[tuple[float, float]] = []
+def _spans(ages: dict[float, float]) -> list[tuple[float, float, float]]:
+    """Begin as it says itself, first and last sight of each job of one name: the same begin is the same job."""
+    spans: list[tuple[float, float, float]] = []
     for t_s in sorted(ages):
         begin_s = t_s - ages[t_s]
         if spans and abs(spans[-1][0] - begin_s) <= _SAME_S:
-            spans[-1] = (spans[-1][0], t_s)
+            spans[-1] = (*spans[-1][:2], t_s)
         else:
-            spans.append((begin_s, t_s))
+            spans.append((begin_s, t_s, t_s))
     return spans

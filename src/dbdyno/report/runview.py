@@ -106,6 +106,7 @@ def _subtitle(record: RunRecord) -> list[str]:
     found = [plan.target.label, *([workload_words(plan.workload)] if plan.title else [])]
     found.append(f"{plan.threads} {'connection' if plan.threads == 1 else 'connections'}")
     found.append(f"seed {plan.seed}")
+    found += [f"machine {plan.target.machine}"] if plan.target.machine.startswith("ssh://") else []
     found += [f"{name} {value}" for name, value in plan.labels.items()]
     return found
 

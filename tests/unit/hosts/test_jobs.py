@@ -115,6 +115,11 @@ def test_events_begin_where_the_job_says_and_end_when_it_is_gone() -> None:
     assert "to the end of the record" in next(one.says for one in found if one.t_s == 24.0)
 
 
+def test_a_program_that_took_over_a_process_is_younger_than_that() -> None:
+    looks = [sample(0), sample(5), sample(10, ("restic", 60.0)), sample(15)]
+    assert [(one.t_s, one.end_s) for one in jobs(SampleStore([PROBE], looks))] == [(5.0, 15.0)]
+
+
 def test_a_record_without_the_probe_has_no_such_events() -> None:
     assert jobs(SampleStore([], [])) == []
     assert jobs(SampleStore([PROBE], [Sample(t_s=1.0, probe="jobs", unknown="no")])) == []
