@@ -1,0 +1,1 @@
+"""Rules about ProxySQL, one a file; see `dbdyno.model.rule`."""
