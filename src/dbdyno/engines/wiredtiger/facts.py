@@ -167,6 +167,9 @@ def derive(facts: Facts) -> Iterator[Fact]:
     yield Fact(name="server.prefers_filesystem", value="xfs",
                source="Tuning Linux for MongoDB (Percona, 2016); MongoDB manual, Production Notes (2024)")  # fmt: skip
     yield Fact(name="server.huge_pages_wanted", source="it asks for no explicit huge pages", value=False)
+    if facts.has("server.version"):
+        yield Fact(name="server.transparent_huge_pages_wanted", value=facts.number("server.version") >= 80_000,
+                   source="MongoDB manual, TCMalloc Performance Optimization (2024)")  # fmt: skip
     yield from _completed(facts)
     yield from _sizes(facts)
     yield from _of_version(facts)

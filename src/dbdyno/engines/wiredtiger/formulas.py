@@ -12,6 +12,9 @@ from dbdyno.model.knob import Advice, Assignment, Value
 from dbdyno.model.machine import Machine
 
 GIB = 1 << 30
+_AT_START = ("setParameter.enableLocalhostAuthBypass", "setParameter.storageEngineConcurrencyAdjustmentAlgorithm")
+"""Parameters that a running server does not take, or not in all versions. Source: MongoDB manual, Server Parameters
+(2024)."""
 CACHE_BYTES_MIN = 256 << 20
 
 
@@ -78,7 +81,7 @@ def live_command(name: str, value: Value) -> str:
     if name == "storage.wiredTiger.engineConfig.cacheSizeGB":
         size = f"{float(value) * 1024:.0f}M"
         return f"db.adminCommand({{setParameter: 1, wiredTigerEngineRuntimeConfig: 'cache_size={size}'}})"
-    if name.startswith("setParameter."):
+    if name.startswith("setParameter.") and name not in _AT_START:
         text = str(value)
         plain = text in ("true", "false") or text.replace(".", "", 1).isdigit()
         word = text if plain else repr(text)

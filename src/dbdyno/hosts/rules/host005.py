@@ -30,7 +30,7 @@ _PATH = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 
 def check(facts: Facts) -> Finding | None:
-    if facts.text("host.thp.enabled") != "always":
+    if facts.text("host.thp.enabled") != "always" or _wanted(facts):
         return None
     forks = facts.has("server.forks_for_snapshot") and facts.flag("server.forks_for_snapshot")
     return Finding(
@@ -43,6 +43,12 @@ def check(facts: Facts) -> Finding | None:
         ),
         verify=f"cat {_PATH} shows [madvise]; after a reboot as well",
     )
+
+
+def _wanted(facts: Facts) -> bool:
+    """Whether the server's own allocator is made for them; then its rules say the opposite."""
+    name = "server.transparent_huge_pages_wanted"
+    return facts.has(name) and facts.flag(name)
 
 
 RULE = Rule(

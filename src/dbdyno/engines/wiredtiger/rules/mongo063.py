@@ -12,7 +12,7 @@ Risk: none then.
 References: MongoDB manual, Localhost Exception (2024)
 """
 
-from dbdyno.engines.wiredtiger.rules._setting import guarded, setting
+from dbdyno.engines.wiredtiger.rules._setting import by_hand, guarded
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
@@ -24,7 +24,8 @@ def check(facts: Facts) -> Finding | None:
     return Finding(
         says="enableLocalhostAuthBypass is true.",
         severity=Severity.ADVICE,
-        fixes=(setting(facts, "setParameter.enableLocalhostAuthBypass", "false"),),
+        # Only a person knows whether there is a user already; without one, nobody could come in any more.
+        fixes=(by_hand("enableLocalhostAuthBypass", "setParameter.enableLocalhostAuthBypass: false # mongod.conf"),),
     )
 
 
