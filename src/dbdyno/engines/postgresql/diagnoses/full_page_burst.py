@@ -20,6 +20,7 @@ References: "Tuning PostgreSQL for sysbench-tpcc" (Percona, 2018): 42 % less log
 
 from __future__ import annotations
 
+from dbdyno.engines.postgresql.diagnoses._pages import whole_pages
 from dbdyno.engines.postgresql.diagnoses._settings import setting
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
@@ -28,46 +29,29 @@ from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
 from dbdyno.model.units import bytes_text
 
-_SLACK_S = 1.0
-"""A short stall lies between two samples: what was logged in it is counted in the one after it."""
-_IMAGES_FACTOR = 2.0
-_LOG_FACTOR = 1.5
-_IMAGE_SHARE = 0.5
-_EACH_FACTOR = 5.0
-_RARE_S = 1.0
-"""Fewer transactions a second than this say nothing about one of them."""
-_PAGE_BYTES = 8192
-
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
     if stall is None:
         return None
-    images = recording.series("wal", "full_page_images")
-    log = recording.role("wal_bytes")
-    seen, usual = images.during(stall, slack_s=_SLACK_S).mean(), images.outside(recording.stalls).median()
-    log_seen, log_usual = log.during(stall, slack_s=_SLACK_S).mean(), log.outside(recording.stalls).median()
-    share = min(1.0, seen * _PAGE_BYTES / log_seen) if log_seen > 0 else 0.0
+    pages = whole_pages(recording, stall)
     begun = [one.t_s for one in recording.events if one.kind == "checkpoint" and one.t_s <= stall.end_s]
     after_s = stall.start_s - max(begun) if begun else None
-    flood = seen >= _IMAGES_FACTOR * usual and log_seen >= _LOG_FACTOR * log_usual
-    # A disk that is at its limit bounds the flood itself: then a transaction needs far more pages than usual.
-    each, each_usual = seen / max(stall.mean_per_s, _RARE_S), usual / max(stall.usual_per_s, _RARE_S)
-    heavy = seen >= usual and each >= _EACH_FACTOR * each_usual
-    if not (flood or heavy) or share < _IMAGE_SHARE:
+    if not pages.flood:
         return None
     compressed = recording.facts.text("setting.wal_compression") != "off"
     return Finding(
-        says=f"In the stall {seen:.0f} whole pages a second went into the log ({share:.0%} of it), "
-        f"usually {usual:.0f}.",
-        why=f"A transaction logged {each:.2g} whole pages instead of {each_usual:.2g}; "
-        f"the log grew by {bytes_text(log_seen)}/s (usually {bytes_text(log_usual)}/s) although less was done.",
+        says=f"In the stall {pages.seen:.0f} whole pages a second went into the log ({pages.share:.0%} of it), "
+        f"usually {pages.usual:.0f}.",
+        why=f"A transaction logged {pages.each:.2g} whole pages instead of {pages.each_usual:.2g}; "
+        f"the log grew by {bytes_text(pages.log_seen)}/s (usually {bytes_text(pages.log_usual)}/s) "
+        "although less was done.",
         evidence={
-            "full_page_images_per_s": round(seen),
-            "full_page_images_per_s_usual": round(usual),
-            "images_per_transaction": round(each, 2),
-            "images_per_transaction_usual": round(each_usual, 2),
-            "log_bytes_per_s": round(log_seen),
-            "log_bytes_per_s_usual": round(log_usual),
+            "full_page_images_per_s": round(pages.seen),
+            "full_page_images_per_s_usual": round(pages.usual),
+            "images_per_transaction": round(pages.each, 2),
+            "images_per_transaction_usual": round(pages.each_usual, 2),
+            "log_bytes_per_s": round(pages.log_seen),
+            "log_bytes_per_s_usual": round(pages.log_usual),
             "since_checkpoint_s": None if after_s is None else round(after_s, 1),
         },
         remedy="Put checkpoints further apart." if compressed else "Compress whole pages in the log.",

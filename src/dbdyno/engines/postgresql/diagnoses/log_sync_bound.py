@@ -11,13 +11,15 @@ commits share one sync. Do not take synchronous_commit = off for a cure: it lose
 
 Cost: commit_delay adds its time to every commit.
 
-Rivals: a checkpoint that keeps the disk busy (then that is the cause, and this its path); a replica that is waited for.
+Rivals: a checkpoint that keeps the disk busy, or whole pages that flood the log after one (then that is the cause, and
+this its path); a replica that is waited for.
 
 References: PostgreSQL 15 manual, 30.5 "WAL Configuration" (2022).
 """
 
 from __future__ import annotations
 
+from dbdyno.engines.postgresql.diagnoses._pages import flooded_by_pages
 from dbdyno.engines.postgresql.diagnoses._settings import setting
 from dbdyno.engines.postgresql.diagnoses._waits import LOG_SYNC, REPLICA, clients, head_share, series_of, share
 from dbdyno.model.diagnosis import Diagnosis
@@ -54,7 +56,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         durability=Level.L3,
         risk="commit_delay adds half a millisecond to a commit." if delay else "Another disk.",
         verify="The share of waits for WALSync and WALWrite falls.",
-        confidence=0.5 if busy else 0.65,
+        confidence=0.5 if busy or flooded_by_pages(recording, stall) else 0.65,
         ruled_out=(f"a replica that is waited for: {replica:.0%} of the clients' time",),
         series=series_of(recording, *LOG_SYNC),
     )
