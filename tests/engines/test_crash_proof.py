@@ -132,6 +132,17 @@ def test_a_sandbox_goes_with_what_a_killed_proof_left(home: Home) -> None:
     _nothing_mounted(home)
 
 
+def test_a_disk_that_fails_takes_nothing_that_was_acknowledged(home: Home) -> None:
+    dyno(home, "crash", TARGET, *SHORT, "--fault", "full_after=-1", status=2)
+    fault = ("--fault", "full_after=3M")
+    out = dyno(home, "crash", TARGET, *SHORT, "--states", "3", "--name", "f", "--drop", *fault)
+    assert "made to fail: full_after=3145728" in out
+    folder = CrashFolder(home.crashes / "f")
+    # Whether the server gives up or goes on once there is room is its business.
+    assert any("full_after=3145728" in note for note in folder.recordings()[SUBJECT].notes)
+    assert any(state.required for state in folder.states())
+
+
 def test_only_the_power_of_a_sandbox_is_cut(home: Home) -> None:
     url = "postgresql://somebody@127.0.0.1:1/x"
     for leave in ((), ("--allow", "crash")):

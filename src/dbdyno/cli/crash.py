@@ -61,6 +61,9 @@ DISK_BYTES = "2G"
     show_default=True,
     help="block: a recorded disk (root); folder: without root, files volatile until synced, --fs means nothing.",
 )
+@click.option(
+    "--fault", default="", metavar="FAULT", help="What the disk does wrong: eio_on_fsync=N, or full_after=SIZE."
+)
 @click.option("--size", default=DISK_BYTES, show_default=True, help="Of the recorded disk; it takes space as it fills.")
 @click.option("--threads", type=click.IntRange(1, 1000), default=8, show_default=True, help="Connections that load it.")
 @click.option(
@@ -177,6 +180,7 @@ def _plan(model: Sandbox, workload: str, flags: dict[str, Any], clock: SystemClo
         control_states=(flags["control_states"] or max(5, flags["states"] // 3)) if controls else 0,
         file_system=flags["fs"] if flags["mode"] == modes.BLOCK else modes.NO_FILE_SYSTEM,
         mode=flags["mode"],
+        fault=_fault(flags["fault"]),
         seed=flags["seed"],
         threads=flags["threads"],
         load_s=flags["load_s"],
@@ -184,6 +188,18 @@ def _plan(model: Sandbox, workload: str, flags: dict[str, Any], clock: SystemClo
         work=str(model.folder / modes.WORK / name),
         command=tuple(["dyno", *sys.argv[1:]]),
     )
+
+
+def _fault(words: str) -> str:
+    """As the recorded disk understands it. Raises `UsageError`."""
+    name, _, value = words.partition("=")
+    if not words:
+        return ""
+    if name == "eio_on_fsync" and value.isdecimal() and int(value) > 0:
+        return words
+    if name == "full_after" and value:
+        return f"{name}={parse_size(value, name)}"
+    raise UsageError("This is no fault.", found=repr(words), todo="write eio_on_fsync=N (from 1) or full_after=SIZE")
 
 
 def _replay(words: str, form: str, clock: SystemClock) -> int:

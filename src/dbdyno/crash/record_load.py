@@ -22,7 +22,7 @@ from dbdyno.crash.store import CrashFolder, Recording
 from dbdyno.crash.verdict import LOSSLESS
 from dbdyno.model.clock import Clock
 from dbdyno.model.crash import Control, CrashPlan
-from dbdyno.model.errors import DriverError, SandboxError
+from dbdyno.model.errors import DriverError, SandboxError, TargetError
 from dbdyno.model.plan import Phase, Plan, WorkloadSpec
 from dbdyno.run.driver import Driver, find_driver, load_dataset, run_plan
 from dbdyno.sandbox import copying
@@ -31,6 +31,7 @@ from dbdyno.sandbox.sandbox import Sandbox
 STIR_EVERY_S = 0.8
 """The server is made to write its data pages so often: they are what a loss of power tears."""
 _INTERVAL_S = 0.2
+_WORDS_MAX = 300
 ACCOUNTS, PAGES = 4000, 64
 
 Say = Callable[[str], None]
@@ -88,8 +89,10 @@ def record_load(plan: CrashPlan, arm: Control, ground: Ground) -> Recording:
             server.start(arm.settings)
             _settle(server)
             disk.make_base()
+            if plan.fault:
+                disk.fault(plan.fault)
             say(f"load for {plan.load_s:g} s")
-            _run(plan, arm, server, ground, disk.stamp_file)
+            fell = _run_faulty(plan, arm, server, ground, disk.stamp_file)
             ended_s = clock.monotonic()
             modes.write_hints(disk, integrity)
             server.crash()
@@ -106,7 +109,7 @@ def record_load(plan: CrashPlan, arm: Control, ground: Ground) -> Recording:
         sent=sent,
         ended_s=ended_s,
         disk={name: value for name, value in status.items() if isinstance(value, int | float | str | bool)},
-        notes=(notes,) if notes else (),
+        notes=tuple(note for note in (notes, fell) if note),
     )
 
 
@@ -145,6 +148,18 @@ def _settle(server: CrashServer) -> None:
         session.settle()
     finally:
         session.close()
+
+
+def _run_faulty(plan: CrashPlan, arm: Control, server: CrashServer, ground: Ground, stamp_file: Path) -> str:
+    """The load; how it ended, where the disk was made to fail and the load met that. What it got acknowledged before
+    still binds. Raises as `_run` when the disk was not."""
+    try:
+        _run(plan, arm, server, ground, stamp_file)
+    except (DriverError, TargetError) as error:
+        if not plan.fault:
+            raise
+        return f"with {plan.fault} the load ended early: {' '.join(str(error).split())[:_WORDS_MAX]}"
+    return f"the load went on to its end in spite of {plan.fault}" if plan.fault else ""
 
 
 def _run(plan: CrashPlan, arm: Control, server: CrashServer, ground: Ground, stamp_file: Path) -> None:

@@ -122,7 +122,7 @@ def outcome(
         verdict=verdict,
         level=subject.level if subject else None,
         says=says,
-        scope=_SCOPE.get(plan.mode, plan.mode),
+        scope=_SCOPE.get(plan.mode, plan.mode) + (f"; the disk was made to fail: {plan.fault}" if plan.fault else ""),
         arms=tuple(arms),
         seconds=seconds,
         error=error,

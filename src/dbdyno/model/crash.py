@@ -98,6 +98,8 @@ class CrashPlan(Record, frozen=True, kw_only=True):
     file_system: str = "ext4"
     mode: str = "block"
     """How the loss is made: `block` (a recorded disk under a real file system)."""
+    fault: str = ""
+    """What the disk does wrong during the load: `eio_on_fsync=N`, its Nth flush fails, or `full_after=BYTES`."""
     seed: int = 1
     threads: int = 8
     load_s: float = 4.0

@@ -28,6 +28,9 @@ def test_nothing_seen_passes_with_its_bound() -> None:
     assert "no violation in 10 crash states" in found.says
     assert "25.9%" in found.says
     assert "honours flush" in found.scope
+    assert "fail" not in found.scope
+    faulty = judged([*SOUND, *CONTROLS], on=plan(fault="eio_on_fsync=3"))
+    assert faulty.scope.endswith("the disk was made to fail: eio_on_fsync=3")
 
 
 @pytest.mark.parametrize(
