@@ -261,6 +261,14 @@ def _settings_back(entry: Entry, server: ServerHand | None, on_step: Callable[[s
     if waiting := server.change(dict(entry.state), found if len(found) == len(others) else others):
         on_step(f"back after a restart of the server: {', '.join(waiting)}")
     server.alive()
+    now, _ = server.found(list(entry.found))
+    other = [
+        f"{name} = {now.get(name)}"
+        for name in entry.found
+        if name not in waiting and now.get(name) != entry.found[name]
+    ]
+    if other:
+        raise HostError("The server has other values than before.", found=", ".join(other), todo="see server/undo.sql")
 
 
 class Journal:

@@ -265,6 +265,22 @@ def test_a_server_that_does_not_start_gets_its_settings_back(tmp_path: Path) -> 
     assert good.given_back == {"b": "default"}, "a server that cannot read its file again needs the value"
 
 
+def test_a_server_that_keeps_a_value_is_not_said_to_be_as_it_was(tmp_path: Path) -> None:
+    """The negative control: it says yes to everything and does nothing."""
+
+    class Stubborn(Server):
+        def change(self, settings: dict[str, str], reset: Sequence[str] | Mapping[str, str]) -> list[str]:
+            self.settings |= settings
+            return []
+
+    server = Stubborn()
+    apply(
+        fixes.Plan(target="t", settings={"b": "1"}), tmp_path, Machine(tmp_path), server=server, recheck=None, stamp="1"
+    )
+    left = undo(tmp_path, Machine(tmp_path), server=server)
+    assert [words for words in left if "b = 1" in words]
+
+
 def test_what_only_the_servers_file_changes_is_left_out_and_the_rest_is_done(tmp_path: Path) -> None:
     plan = fixes.Plan(target="t", settings={"a": "9", "b": "1"}, only_in_file=("b",))
     server = Server(writes_file=False)
