@@ -12,7 +12,7 @@ import io
 import os
 import struct
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from pathlib import Path, PosixPath
+from pathlib import Path, PosixPath, PurePosixPath
 from typing import IO, Any, ClassVar
 
 from dbdyno.hosts.shell import FILE, KIND, LINK, NAMES, Answer, Ask, Shell
@@ -50,7 +50,7 @@ class Files:
                 for read in strange:
                     with contextlib.suppress(OSError, ValueError, LookupError, DynoError):
                         read()
-                missed = {near for ask in self._missed for near in self._siblings(ask)}
+                missed = self._with_siblings(self._missed)
             finally:
                 self._missed = None
             if not missed:
@@ -92,6 +92,12 @@ class Files:
             self.exchanges += 1
             self._known |= self._shell.ask(wanted, self._timeout_s)
 
+    def _with_siblings(self, asks: Iterable[Ask]) -> set[Ask]:
+        """All of these, and what they stand for: of files of one name only the newest process's is looked at."""
+        found = set(asks)
+        newest = {(ask.what, PurePosixPath(ask.path).name): ask for ask in sorted(found, key=_process)}
+        return found.union(*(self._siblings(ask) for ask in newest.values()))
+
     def _siblings(self, ask: Ask) -> list[Ask]:
         """A file of one process is wanted of the others that were listed, too: the newest first."""
         above, _, leaf = ask.path.rpartition("/")
@@ -103,6 +109,11 @@ class Files:
         below = [pid for pid in others if pid < int(own)][-_SIBLINGS_MAX:]
         near = [Ask(FILE, f"{folder}/{pid}/{leaf}") for pid in below]
         return [ask, *(one for one in near if one not in self._known)]
+
+
+def _process(ask: Ask) -> int:
+    parts = ask.path.split("/")
+    return int(parts[2]) if len(parts) > 2 and parts[2].isdigit() else 0
 
 
 class _Faraway(PosixPath):
