@@ -14,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 DEPTH_MAX = 64
+PRINTED_CHARACTERS_MAX = 8 << 20
+"""Most of what a shell printed that is read: no answer that rules ask for is as long."""
 _TOKEN = re.compile(
     r"""\s*(?:(?P<mark>[{}\[\]:,()])
     |(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
@@ -39,6 +41,8 @@ def document(text: str) -> Any:
     try:
         return plain(json.JSONDecoder().raw_decode(text[start:].lstrip())[0])
     except (json.JSONDecodeError, RecursionError):
+        if len(text) > PRINTED_CHARACTERS_MAX:
+            raise ValueError(f"what is no JSON is read up to {PRINTED_CHARACTERS_MAX >> 20} MiB") from None
         return plain(_Reader(text, start).value(0))
 
 
