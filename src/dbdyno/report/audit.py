@@ -15,6 +15,8 @@ from dbdyno.report.safe import safe
 
 MARKS = {Verdict.PASS: "[OK]", Verdict.FAIL: "[!!]", Verdict.UNKNOWN: "[??]"}
 _COLOURS = {Verdict.PASS: "32", Verdict.FAIL: "31", Verdict.UNKNOWN: "33"}
+_HEAD = ("target", "version", "level", "critical", "warning", "advice", "unknown", "well", "trouble")
+"""Of the table of many targets."""
 _EVIDENCE_MAX = 8
 _INDENT = 15
 """Columns before the words of a finding's part."""
@@ -67,9 +69,8 @@ def summary_line(checked: Checked) -> str:
 
 def table_text(audits: Sequence[Checked]) -> str:
     """One line a target, for many."""
-    head = ("target", "version", "level", "critical", "warning", "advice", "unknown", "well", "trouble")
-    rows = [head, *(_row(one) for one in audits)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    rows = [_HEAD, *(_row(one) for one in audits)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     numbers = range(3, 8)
     lines = [
         "  ".join(
@@ -190,7 +191,10 @@ def audit_html(audits: Sequence[Checked]) -> str:
     """One self-contained page for one or many targets."""
     from dbdyno.report.html import render
 
-    return render("audit.html", audits=audits, marks=MARKS, fix_text=fix_text, shown=shown, summary=summary_line)
+    table = [_HEAD, *(_row(one) for one in audits)] if len(audits) > 1 else []
+    return render(
+        "audit.html", audits=audits, table=table, marks=MARKS, fix_text=fix_text, shown=shown, summary=summary_line
+    )
 
 
 def audit_sarif(audits: Sequence[Checked]) -> dict[str, Any]:

@@ -129,6 +129,8 @@ def test_a_page_of_many_has_a_table_and_no_place_twice() -> None:
     places = re.findall(r' id="([^"]+)"', page)
     assert len(places) == len(set(places))
     assert page.count('href="#t') == 2
+    dead = Checked(target="t", problems=(Problem(source="server", what="It cannot be reached.", fatal=True),))
+    assert "<td>It cannot be reached.</td>" in audit_html([CHECKED, dead]), "a target that was not read is not well"
     assert 'href="#t' not in audit_html([CHECKED])
 
 
