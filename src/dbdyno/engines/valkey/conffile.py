@@ -79,6 +79,10 @@ def line_of(name: str, value: Value) -> str:
     if name == "save" and text:
         words = text.split()
         return "\n".join(f"save {words[at]} {words[at + 1]}" for at in range(0, len(words) - 1, 2))
+    if name == "client-output-buffer-limit" and limits_of(text):
+        # Before 7.0 a line is of one class.
+        words = text.split()
+        return "\n".join(f"{name} {' '.join(words[at : at + 4])}" for at in range(0, len(words), 4))
     if name in _WORDS_OF_ONE_SETTING and text:
         return f"{name} {text}"
     return f"{name} {text}" if _PLAIN.fullmatch(text) else f"{name} {quoted(text)}"

@@ -163,8 +163,9 @@ def from_settings(known: Mapping[str, str], source: str) -> Iterator[Fact]:
     """What follows from settings alone: folders, and how far the server can be reached."""
     if "dir" in known:
         yield Fact(name="server.data_directory", value=known["dir"], source=source)
-    if "bind" in known and "port" in known and "tls-port" in known:
-        listens = known["port"] != "0" or known["tls-port"] != "0"
+    if "bind" in known and "port" in known:
+        # A build without encryption has no such port.
+        listens = known["port"] != "0" or known.get("tls-port", "0") != "0"
         yield Fact(name="security.reachable", value=listens and reachable(known["bind"]), source=source)
     limits = conffile.limits_of(known.get("client-output-buffer-limit", ""))
     for kind, (hard, soft, _seconds) in limits.items():

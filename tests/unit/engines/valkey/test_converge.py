@@ -18,7 +18,7 @@ from dbdyno.engines.valkey.formulas import advice
 from dbdyno.model.fact import Fact, Scalar
 from dbdyno.model.facts import Facts, MissingFact
 from dbdyno.model.finding import Finding, Fix, Verdict
-from dbdyno.model.guard import level_of
+from dbdyno.model.guard import lacking, level_of
 from dbdyno.model.knob import Level
 from dbdyno.model.machine import Machine
 
@@ -131,6 +131,18 @@ def test_the_denied_never_pass_as_l3() -> None:
         assert level_of(safe | {name: value}, guards) is level, name
     assert level_of(safe | {"appendfsync": "a word that nobody knows"}, guards) is Level.L1
     assert level_of(safe | {"maxmemory": "0", "maxmemory-policy": "allkeys-lfu"}, guards) is Level.L3
+
+
+def test_a_moment_is_promised_only_where_the_file_has_time_stamps() -> None:
+    safe = {"appendonly": "yes", "appendfsync": "always", "aof-timestamp-enabled": "yes"}
+    for version, stamps, lacks in (
+        (70015, "yes", []),
+        (70015, "no", ["pitr"]),
+        (60214, "yes", ["pitr"]),
+        (1080104, "yes", []),
+    ):
+        guards = guards_of(ENGINE, Facts([Fact(name="server.version", value=version)]))
+        assert lacking(safe | {"aof-timestamp-enabled": stamps}, guards) == lacks
 
 
 def test_the_formula_keeps_the_contract_and_hears_no_advice() -> None:

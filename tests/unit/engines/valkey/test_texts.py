@@ -103,6 +103,13 @@ def test_what_is_written_is_read_again() -> None:
     assert conffile.parse(conffile.line_of("save", "3600 1 300 100")) == {"save": "3600 1 300 100"}
 
 
+def test_limits_of_buffers_are_one_line_a_class() -> None:
+    """Seen on Redis 6.2.14, which does not start with two classes on one line."""
+    lines = conffile.line_of("client-output-buffer-limit", "normal 0 0 0 slave 1 2 3").split("\n")
+    assert lines == ["client-output-buffer-limit normal 0 0 0", "client-output-buffer-limit slave 1 2 3"]
+    assert conffile.parse("\n".join(lines)) == {"client-output-buffer-limit": "normal 0 0 0 slave 1 2 3"}
+
+
 def test_accounts_are_seen_without_their_hashes() -> None:
     lines = ["user default on nopass sanitize-payload ~* &* +@all", f"user ann on #{'a' * 64} ~* &* +@all",
              "user bob on nopass ~b* -@all +get", "user eve off nopass ~* +@all", "nonsense", "user x"]  # fmt: skip

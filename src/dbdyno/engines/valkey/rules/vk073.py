@@ -11,7 +11,7 @@ Risk: encryption takes time of the threads; a build without TLS does not know tl
 References: Valkey manual, TLS (2024).
 """
 
-from dbdyno.engines.valkey.rules._setting import by_hand, protected
+from dbdyno.engines.valkey.rules._setting import by_hand, exists, protected
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.rule import Rule
@@ -19,7 +19,9 @@ from dbdyno.model.rule import Rule
 
 def check(facts: Facts) -> Finding | None:
     reachable, closed = facts.flag("security.reachable"), protected(facts)
-    plain, encrypted = facts.number("setting.port"), facts.number("setting.tls-port")
+    plain = facts.number("setting.port")
+    # A build without encryption has no such port.
+    encrypted = facts.number("setting.tls-port") if exists(facts, "tls-port") else 0
     if not reachable or closed or not plain:
         return None
     return Finding(
