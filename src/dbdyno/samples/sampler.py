@@ -8,6 +8,7 @@ part of what is measured.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import resource
 import threading
@@ -64,11 +65,11 @@ class _Lane:
 
 
 def _read(one: HostProbe, root: Path, watch: Callable[[], Watch]) -> Rows:
-    return tuple(one.read(root, replace(watch(), jobs=known_jobs())))
+    return tuple(one.read(root, watch()))
 
 
 def _read_there(one: HostProbe, machine: Faraway, watch: Callable[[], Watch]) -> Rows:
-    there = machine.watch(replace(watch(), jobs=known_jobs()))
+    there = machine.watch(watch())
     return tuple(machine.read(one.probe.name, lambda root: one.read(root, there)))
 
 
@@ -155,12 +156,16 @@ class Sampler:
         self._seconds = 0.0
         self._lanes: list[_Lane] = []
         self._machine = machine if isinstance(machine, Faraway) else None
+        self._watch = watch
+        self._watched = Watch()
         if self._machine is not None:
             far = self._machine
-            reads = [_Question(one.probe, functools.partial(_read_there, one, far, watch)) for one in host_probes()]
+            reads = [
+                _Question(one.probe, functools.partial(_read_there, one, far, self._seen)) for one in host_probes()
+            ]
             self._lanes.append(_Lane("machine", [_Question(LINK, far.link), *reads]))
         elif machine:
-            reads = [_Question(one.probe, functools.partial(_read, one, root, watch)) for one in host_probes()]
+            reads = [_Question(one.probe, functools.partial(_read, one, root, self._seen)) for one in host_probes()]
             self._lanes.append(_Lane("machine", reads))
         if line is not None:
             asked = [_Question(probe, functools.partial(line.ask, probe)) for probe in probes]
@@ -223,6 +228,15 @@ class Sampler:
             figures["failure"] = self._failure
         return figures
 
+    def _look_around(self) -> None:
+        """Who belongs to the run at this moment. Processes of this machine are not another one's."""
+        with contextlib.suppress(OSError, DynoError):
+            self._watched = replace(self._watch() if self._machine is None else Watch(), jobs=known_jobs())
+
+    def _seen(self) -> Watch:
+        """What is watched at this tick: to find a server's processes costs more than most probes."""
+        return self._watched
+
     def _now_s(self) -> float:
         return self._clock.monotonic() - self._t0
 
@@ -254,6 +268,8 @@ class Sampler:
         lost = self._line.ready() if lane.name == "server" and self._line is not None else ""
         if lane.name == "machine" and self._machine is not None:
             lost = self._machine.ready()
+        if lane.name == "machine":
+            self._look_around()
         now = self._now_s()
         due = [question for question in lane.questions if self._due(question, now, aligned=aligned)]
         if lane.name == "machine" and self._machine is not None and not lost:
