@@ -26,6 +26,8 @@ class Ranked(Record, frozen=True, kw_only=True):
     """Numbers of the stalls, from 0; none for what is seen without a stall."""
     lost: float = 0.0
     """Transactions lost in those stalls."""
+    sure: float = 0.0
+    """The same, each stall's times the confidence there."""
     symptom: bool = False
 
 
@@ -69,7 +71,8 @@ def _ask(recording: Recording, diagnosis: Diagnosis) -> tuple[Ranked | None, str
     best = max(findings, key=lambda one: (one[1].severity.rank, one[1].confidence, one[0] is not None))[1]
     numbers = tuple(number for number, _ in findings if number is not None)
     lost = sum(recording.stalls[number].lost for number in numbers)
-    return Ranked(finding=best, stalls=numbers, lost=lost, symptom=diagnosis.symptom), ""
+    sure = sum(recording.stalls[number].lost * one.confidence for number, one in findings if number is not None)
+    return Ranked(finding=best, stalls=numbers, lost=lost, sure=sure, symptom=diagnosis.symptom), ""
 
 
 def _completed(finding: Finding, diagnosis: Diagnosis, stall: Stall | None) -> Finding:
@@ -90,6 +93,6 @@ def _completed(finding: Finding, diagnosis: Diagnosis, stall: Stall | None) -> F
 def _rank(one: Ranked, lost: float) -> tuple[bool, bool, float, int, str]:
     """Warnings before advice; causes of stalls before what stands apart; causes before symptoms."""
     advice = one.finding.severity == Severity.ADVICE
-    explained = one.lost / lost if lost > 0 else 0.0
-    weight = one.finding.confidence * (explained if one.stalls else 0.5)
+    explained = one.sure / lost if lost > 0 else 0.0
+    weight = explained if one.stalls else 0.5 * one.finding.confidence
     return (advice, one.symptom, -round(weight, 3), -one.finding.severity.rank, one.finding.rule)

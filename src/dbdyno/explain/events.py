@@ -11,13 +11,22 @@ from dbdyno.samples.series import SampleStore
 
 _CLOCK_STEP_S = 0.5
 _EVENTS_MAX = 2000
+_ONE_KIND_MAX = 500
+"""So that many of one kind leave room for the few of another."""
+_FELL = 0.2
+"""Share of the distance by which it falls when a checkpoint ends. Where the oldest changed page is followed all the
+time, it falls a little at any moment."""
 
 
 def events_of(store: SampleStore, load: DriverLoad, duration_s: float) -> tuple[Event, ...]:
-    """In order of time, at most a few thousand."""
+    """In order of time, at most a few thousand, of one kind at most some hundreds."""
     found = [*_checkpoints(store), *_restarts(store), *_resets(store), *_silences(store), *_clock_steps(load, store)]
     found += jobs(store)
-    inside = [one for one in found if one.t_s <= duration_s]
+    kinds: dict[str, list[Event]] = {}
+    for one in sorted(found, key=lambda one: one.t_s):
+        if one.t_s <= duration_s:
+            kinds.setdefault(one.kind, []).append(one)
+    inside = [one for events in kinds.values() for one in events[:_ONE_KIND_MAX]]
     return tuple(sorted(inside, key=lambda one: one.t_s)[:_EVENTS_MAX])
 
 
@@ -29,7 +38,7 @@ def _checkpoints(store: SampleStore) -> list[Event]:
         return []
     found = []
     spent = [store.by_role("checkpoint_write_ms", rate=False), store.by_role("checkpoint_sync_ms", rate=False)]
-    for index in np.flatnonzero(distance.values[1:] < distance.values[:-1]) + 1:
+    for index in np.flatnonzero(distance.values[1:] < (1 - _FELL) * distance.values[:-1]) + 1:
         end_s = float(distance.t_s[index])
         took_s = 0.0
         for series in spent:

@@ -42,6 +42,18 @@ def test_the_cause_of_a_stall_is_named_first(stalled: Path) -> None:
     assert int(fix.value) > 1024
 
 
+def test_small_falls_of_the_distance_are_no_checkpoints(tmp_path: Path) -> None:
+    """Where the oldest changed page is followed all the time, the distance falls a little at any moment."""
+    folder = tmp_path / "run"
+    write(folder)
+    lines = [json.loads(line) for line in (folder / "samples.jsonl").read_text().splitlines()]
+    for line in lines:
+        if line["probe"] == "wal":
+            line["rows"][0]["distance_bytes"] = 1_000_000 - 50_000 * (int(line["t_s"]) % 2)
+    (folder / "samples.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert [event.kind for event in explain_run(folder).events] == []
+
+
 def test_a_stall_of_no_known_cause_is_said_to_be_one(tmp_path: Path) -> None:
     folder = write(tmp_path / "run", forced=False)
     lines = (folder / "samples.jsonl").read_text().replace("WALSync", "Odd").splitlines()
