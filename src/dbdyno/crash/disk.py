@@ -19,15 +19,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from dbdyno.crash import powerloss
 from dbdyno.crash.powerloss import KINDS, CrashState, Powerloss, state_json
+from dbdyno.crash.recorder import Recorder, unmount
 from dbdyno.model.clock import Clock
 from dbdyno.model.errors import HostError
 from dbdyno.model.record import Record
 from dbdyno.sandbox import process
-from dbdyno.sandbox.disk import mounted, parse_mountinfo, run_tool, tool
+from dbdyno.sandbox.disk import parse_mountinfo, run_tool, tool
 from dbdyno.sandbox.process import ProcessId
 from dbdyno.sandbox.records import read_record, write_record
 
@@ -45,8 +46,7 @@ _FSCK = {"ext4": ("e2fsck", "-fn"), "xfs": ("xfs_repair", "-n"), "btrfs": ("btrf
 _PACKAGES = {"ext4": "e2fsprogs", "xfs": "xfsprogs", "btrfs": "btrfs-progs"}
 _FSCK_S = 120.0
 _FSCK_TEXT_MAX = 8000
-_UNMOUNT_TRIES = 100
-_UNMOUNT_PAUSE_S = 0.05
+_WHAT = "recorded disk"
 
 
 class DiskRecord(Record, frozen=True, kw_only=True):
@@ -108,8 +108,8 @@ def why_not(file_system: str) -> str:
     return ""
 
 
-class RecordingDisk:
-    """A mounted file system whose disk remembers every write and every flush. A context manager."""
+class RecordingDisk(Recorder):
+    """A mounted file system whose disk remembers every write and every flush."""
 
     def __init__(
         self,
@@ -124,35 +124,9 @@ class RecordingDisk:
         """Nothing is done yet. `folder` must not hold a recording and lies on a disk with room for all that will be
         written, or for `log_bytes_max`; `fault` is `eio_on_fsync=N` or `full_after=BYTES`."""
         self._places = _Places(folder.resolve())
-        self._size_bytes, self._file_system, self._clock = size_bytes, file_system, clock
+        super().__init__(self._places.store, self._places.data, clock)
+        self._size_bytes, self._file_system = size_bytes, file_system
         self._fault, self._log_bytes_max = fault, log_bytes_max
-        self._process: Powerloss | None = None
-
-    @property
-    def point(self) -> Path:
-        """Where the file system is mounted."""
-        return self._places.data
-
-    @property
-    def stamp_file(self) -> Path:
-        """4096 bytes to be mapped: the number of the last completed flush at 0, of the last event at 8 (u64, little
-        endian)."""
-        return self._places.store / "stamp"
-
-    @property
-    def process_id(self) -> ProcessId | None:
-        """The recording process; None when it is not running."""
-        return self._process.identity if self._process is not None else None
-
-    def __enter__(self) -> Self:
-        """Raises `HostError`."""
-        self.open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def open(self) -> None:
         """Starts the recording process, makes the file system and mounts it. Raises `HostError`."""
@@ -183,42 +157,12 @@ class RecordingDisk:
         self._process = Powerloss(arguments, places.store / "control.sock", places.log, self._clock)
         _remember(places, self._process)
 
-    def _ask(self, do: str, **more: Any) -> dict[str, Any]:
-        assert self._process is not None, "the disk is not open"
-        return self._process.ask(do, **more)
-
-    def status(self) -> dict[str, Any]:
-        """`events`, `flushes`, `flush_seq`, `log_bytes`, and `error`: why writes were refused, or empty."""
-        return self._ask("status")
-
-    def flushes(self) -> int:
-        """Flushes completed so far."""
-        return int(self.status()["flushes"])
-
     def make_base(self) -> None:
         """Makes all that is there the start: crash states lie after it. The file system is synced before. Raises
         `HostError`, also when the recording has lost something."""
         _sync(self.point)
         self._ask("base")
         self._require_whole()
-
-    def fault(self, fault: str) -> None:
-        """Sets a fault from now on: `eio_on_fsync=N`, `full_after=BYTES`."""
-        self._ask("fault", fault=fault)
-
-    def cut(self) -> None:
-        """The power goes: nothing more is recorded, and whatever is written later fails with EIO. Raises `HostError`
-        when the recording has lost something before: what the server met then says nothing about it."""
-        self._ask("cut")
-        self._require_whole()
-
-    def _require_whole(self) -> None:
-        if problem := self.status()["error"]:
-            raise HostError(
-                "The recording of the disk failed.",
-                found=str(problem),
-                todo=f"free space under {self._places.store}, or load for a shorter time",
-            )
 
     def write_hints(self, role_of: Callable[[str], str]) -> None:
         """Tells the planner which file lies where; `role_of` gives a path's role: `log`, `data`, `doublewrite`,
@@ -239,7 +183,7 @@ class RecordingDisk:
         something still uses the file system."""
         if self._process is None:
             return
-        _unmount(self._places.data, self._clock)
+        unmount(self._places.data, self._clock, _WHAT)
         _detach(self._places.fuse)
         self._process.stop()
         self._process = None
@@ -314,7 +258,7 @@ class CrashStates:
             device = _attach(self._places.states / "fuse" / name)
             yield self._mount(device, point)
         finally:
-            _unmount(point, self._clock)
+            unmount(point, self._clock, _WHAT)
             if device:
                 run_tool("losetup", "--detach", device)
             self._drop(name)
@@ -356,10 +300,10 @@ def clean(folder: Path, clock: Clock) -> None:
     ours = [*_mounts_below(places.folder)]
     fuse_mounts = [point for point, kind in ours if kind.startswith("fuse")]
     for point in [point for point, kind in ours if not kind.startswith("fuse")]:
-        _unmount(point, clock)
+        unmount(point, clock, _WHAT)
     _detach(places.folder)
     for point in fuse_mounts:
-        _unmount(point, clock, lazy=True)
+        unmount(point, clock, _WHAT, lazy=True)
     record = _record(places)
     if record is not None and record.processes:
         process.kill_all(record.processes, clock)
@@ -405,24 +349,6 @@ def _mounts_below(folder: Path) -> list[tuple[Path, str]]:
     text = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
     found = [(Path(mount.point), mount.kind) for mount in parse_mountinfo(text)]
     return [(point, kind) for point, kind in reversed(found) if point.is_relative_to(folder)]
-
-
-def _unmount(point: Path, clock: Clock, *, lazy: bool = False) -> None:
-    """Waits for a server that is just ending; then says what it was."""
-    problem = ""
-    for _ in range(_UNMOUNT_TRIES):
-        if mounted(point) is None:
-            return
-        try:
-            run_tool("umount", *(("--lazy",) if lazy else ()), str(point))
-        except HostError as error:
-            problem = error.found
-            clock.sleep(_UNMOUNT_PAUSE_S)
-    raise HostError(
-        f"The recorded disk cannot be unmounted: {point}.",
-        found=problem,
-        todo="end what uses it (servers, shells, open files), then try again",
-    )
 
 
 def _sync(point: Path) -> None:

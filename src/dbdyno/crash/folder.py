@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from dbdyno.crash import powerloss
 from dbdyno.crash.disk import MountedState
 from dbdyno.crash.powerloss import KINDS, CrashState, Powerloss
+from dbdyno.crash.recorder import Recorder, unmount
 from dbdyno.model.clock import Clock
 from dbdyno.model.errors import HostError
 from dbdyno.model.record import Record, from_json, to_json
@@ -28,8 +29,7 @@ from dbdyno.sandbox.process import ProcessId
 from dbdyno.sandbox.records import write_record
 
 _BUILD_S = 300.0
-_UNMOUNT_TRIES = 100
-_UNMOUNT_PAUSE_S = 0.05
+_WHAT = "recorded folder"
 _TOOLS_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 
@@ -77,40 +77,17 @@ def why_not_folder() -> str:
     return ""
 
 
-class RecordingFolder:
-    """A folder that remembers every change and every fsync. A context manager."""
+class RecordingFolder(Recorder):
+    """A folder that remembers every change and every fsync."""
+
+    what = "folder"
 
     def __init__(self, folder: Path, clock: Clock, *, fault: str = "") -> None:
         """Nothing is done yet. `folder` must not hold a recording; `fault` is `eio_on_fsync=N` or
         `full_after=BYTES`."""
         self._places = _Places(folder.resolve())
-        self._clock, self._fault = clock, fault
-        self._process: Powerloss | None = None
-
-    @property
-    def point(self) -> Path:
-        """The folder that is recorded."""
-        return self._places.data
-
-    @property
-    def stamp_file(self) -> Path:
-        """As that of a `RecordingDisk`; a completed fsync of any file or folder counts as a flush."""
-        return self._places.store / "stamp"
-
-    @property
-    def process_id(self) -> ProcessId | None:
-        """The recording process; None when it is not running."""
-        return self._process.identity if self._process is not None else None
-
-    def __enter__(self) -> Self:
-        """Raises `HostError`."""
-        self.open()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        super().__init__(self._places.store, self._places.data, clock)
+        self._fault = fault
 
     def open(self) -> None:
         """Starts the recording process. Raises `HostError`."""
@@ -131,48 +108,18 @@ class RecordingFolder:
             clean_folder(places.folder, self._clock)
             raise
 
-    def _ask(self, do: str, **more: Any) -> dict[str, Any]:
-        assert self._process is not None, "the folder is not open"
-        return self._process.ask(do, **more)
-
-    def status(self) -> dict[str, Any]:
-        """`events`, `flushes`, `flush_seq`, `log_bytes`, and `error`: why writes were refused, or empty."""
-        return self._ask("status")
-
-    def flushes(self) -> int:
-        """Syncs completed so far."""
-        return int(self.status()["flushes"])
-
     def make_base(self) -> None:
         """Makes all that is there the start: crash states lie after it. The folder is copied. Raises `HostError`,
         also when the recording has lost something."""
         self._ask("base")
         self._require_whole()
 
-    def fault(self, fault: str) -> None:
-        """Sets a fault from now on: `eio_on_fsync=N`, `full_after=BYTES`."""
-        self._ask("fault", fault=fault)
-
-    def cut(self) -> None:
-        """The power goes: nothing more is recorded, and whatever is changed or synced later fails with EIO. Raises
-        `HostError` when the recording has lost something before."""
-        self._ask("cut")
-        self._require_whole()
-
-    def _require_whole(self) -> None:
-        if problem := self.status()["error"]:
-            raise HostError(
-                "The recording of the folder failed.",
-                found=str(problem),
-                todo=f"free space under {self._places.store}, or load for a shorter time",
-            )
-
     def close(self) -> None:
         """Unmounts and stops; the recording stays. Harmless when it is closed. Raises `HostError` when something
         still uses the folder."""
         if self._process is None:
             return
-        _unmount(self._places.data, self._clock, lazy=False)
+        unmount(self._places.data, self._clock, _WHAT)
         self._process.stop()
         self._process = None
         clean_folder(self._places.folder, self._clock)
@@ -230,30 +177,10 @@ def clean_folder(folder: Path, clock: Clock) -> None:
     places = _Places(folder.resolve())
     if not places.record.exists() and mounted(places.data) is None:
         return
-    _unmount(places.data, clock, lazy=True)
+    unmount(places.data, clock, _WHAT, lazy=True)
     if places.record.exists():
         record = from_json(places.record.read_bytes(), FolderRecord)
         if record.recorder is not None:
             process.kill_all([record.recorder], clock)
         write_record(places.record, FolderRecord())
     shutil.rmtree(places.states, ignore_errors=True)
-
-
-def _unmount(point: Path, clock: Clock, *, lazy: bool) -> None:
-    # Only fusermount3 may unmount for others than root.
-    command = ["umount", *(("--lazy",) if lazy else ())]
-    if os.geteuid() != 0:
-        command = ["fusermount3", "-u", *(("-z",) if lazy else ())]
-    problem = ""
-    for _ in range(_UNMOUNT_TRIES):
-        if mounted(point) is None:
-            return
-        done = subprocess.run([*command, str(point)], capture_output=True, text=True, check=False)
-        problem = done.stderr.strip()
-        if done.returncode != 0:
-            clock.sleep(_UNMOUNT_PAUSE_S)
-    raise HostError(
-        f"The recorded folder cannot be unmounted: {point}.",
-        found=problem,
-        todo="end what uses it (servers, shells, open files), then try again",
-    )

@@ -11,6 +11,7 @@ from dbdyno.crash.disk import CrashStates, FileSystem, RecordingDisk
 from dbdyno.crash.folder import FolderStates, RecordingFolder
 from dbdyno.crash.hooks import Integrity
 from dbdyno.crash.powerloss import KINDS, CrashState
+from dbdyno.crash.recorder import Recorder
 from dbdyno.model.clock import Clock
 from dbdyno.model.crash import CrashPlan
 
@@ -22,7 +23,6 @@ NO_FILE_SYSTEM = "none"
 """What stands for the file system in the mode that has none of its own."""
 
 States = CrashStates | FolderStates
-Recorder = RecordingDisk | RecordingFolder
 
 
 def why_not(mode: str, file_system: str) -> str:
