@@ -139,7 +139,7 @@ def list_(form: str) -> None:
         return
     rows = [("name", "status", "server", "disk", "size", "address")]
     for one in found:
-        server = f"{one.engine} {one.version.split()[0]}" if one.version else "–"
+        server = f"{one.product} {one.version.split()[0]}" if one.version else "–"
         rows.append((one.name, one.status, server, one.disk or "–", _size(one.bytes), one.url or one.folder))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):
@@ -224,7 +224,7 @@ def _show(one: Sandbox, form: str) -> None:
         "folder": str(one.folder),
         "disk": sandboxes.disk_words(one.record.options),
         "memory": _size(one.record.options.memory_bytes) if one.record.options.memory_bytes else "the machine's",
-        "target": f"{SCHEME}{one.record.engine}/{one.name}",
+        "target": f"{SCHEME}{one.installation.scheme or one.record.engine}/{one.name}",
         "url": one.url if running else "",
         "password": str(one.folder / "secret"),
         "log": str(one.log),

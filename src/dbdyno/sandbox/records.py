@@ -62,6 +62,8 @@ class SandboxSummary(Record, frozen=True, kw_only=True):
 
     name: str
     engine: str = ""
+    product: str = ""
+    """How the engine's server is called where there are several."""
     status: str
     """`running`, `stopped` or `broken`."""
     version: str = ""

@@ -294,6 +294,7 @@ def _summary(home: Home, name: str, clock: Clock) -> SandboxSummary:
     return SandboxSummary(
         name=name,
         engine=record.engine,
+        product=record.installation.scheme or record.engine,
         status="running" if sandbox.running() else "stopped",
         version=record.installation.version_text,
         disk=disk_words(record.options),
