@@ -32,7 +32,8 @@ MACHINE = {"memory_bytes": 2 * GIB, "cores": 4, "disk": "nvme", "iops": 5000.0, 
 WARNING = re.compile(r"\[Warning\]|\bWARNING:|\[ERROR\]|\bERROR:|\bFATAL:")
 OF_THE_SANDBOX = re.compile(
     r"CA certificate|self.signed|the database system is starting up|Could not increase number of max_open_files|"
-    r"io_uring|Insecure configuration for --secure-file-priv|Insecure configuration for --pid-file"
+    r"io_uring|ignored in --skip-name-resolve mode|"
+    r"Insecure configuration for --secure-file-priv|Insecure configuration for --pid-file"
 )
 """Warnings of a plain server of ours, whatever its configuration."""
 

@@ -1,4 +1,4 @@
-"""MongoDB with WiredTiger as an engine that can be checked and held to a contract."""
+"""MongoDB with WiredTiger as an engine that can be checked, held to a contract and given a configuration."""
 
 from __future__ import annotations
 
