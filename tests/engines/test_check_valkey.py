@@ -171,16 +171,20 @@ def test_what_is_planted_is_found_and_nothing_else(clock: SystemClock) -> None:
         assert set(with_machine) == set(told) | NEEDS_MACHINE
 
 
-def test_an_open_server_is_found_and_a_closed_one_is_not(clock: SystemClock) -> None:
-    words = {"protected-mode": "no", "bind": "127.0.0.1 -::1"}
-    with serving(clock, words) as server:
-        assert not {"VK070", "VK073"} & set(found(look(server.target, clock))), "only its own machine may connect"
-        # Port 0 and an address of all: it would be reachable, and the rules go by the settings; nothing listens.
-        facts = {"security.reachable": True, "setting.port": 6379}
-        checked = look(server.target, clock)
-        assert {fact.name for fact in checked.facts} >= set(facts)
+def test_an_account_without_a_password_is_found(plain: Server, clock: SystemClock) -> None:
+    assert not {"VK070", "VK072", "VK073"} & set(found(look(plain.target, clock))), "it listens on no network"
     with serving(clock, text="user worker on nopass ~* +@all\n") as server:
         assert found(look(server.target, clock))["VK072"] is Severity.CRITICAL
+
+
+def test_an_open_server_is_found(clock: SystemClock) -> None:
+    """Its address is one of documentation, which no machine has: it is asked for, and nothing listens there."""
+    with serving(clock, {"protected-mode": "no", "bind": "-192.0.2.1", "port": "6379"}) as server:
+        told = found(look(server.target, clock))
+        assert told["VK070"] is Severity.CRITICAL
+        assert "VK073" in told
+        server.run("CONFIG SET protected-mode yes")
+        assert not {"VK070", "VK073"} & set(found(look(server.target, clock)))
 
 
 def test_a_server_that_keeps_nothing(clock: SystemClock) -> None:
@@ -190,6 +194,40 @@ def test_a_server_that_keeps_nothing(clock: SystemClock) -> None:
         told = found(look(server.target, clock))
         assert {"VK020", "VK055"} <= set(told)
         assert "VK021" not in told
+
+
+def test_a_primary_that_keeps_nothing_and_a_replica_that_is_written_to(clock: SystemClock) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    with serving(clock, {"port": port, "bind": "127.0.0.1", "save": '""', "repl-diskless-sync-delay": "0"}) as primary:
+        words = {"replicaof": f"127.0.0.1 {port}", "replica-read-only": "no"}
+        with serving(clock, words) as replica:
+            deadline = clock.monotonic() + 60
+            while "VK033" in (told := found(look(replica.target, clock))):
+                assert clock.monotonic() < deadline, "the replica never followed"
+                clock.sleep(0.1)
+            assert set(told) == STOCK | {"VK032"}
+            assert set(found(look(primary.target, clock))) - {"VK034"} == (STOCK - {"VK021"}) | {"VK035"}
+            primary.process.kill()
+            primary.process.wait()
+            deadline = clock.monotonic() + 60
+            while "VK033" not in found(look(replica.target, clock)):
+                assert clock.monotonic() < deadline, "a lost primary was not told"
+                clock.sleep(0.1)
+
+
+def test_a_file_that_says_something_else_is_found(clock: SystemClock) -> None:
+    here = HostAt(label="local", root=Path("/"))
+    with serving(clock, {"slave-read-only": "yes", "maxmemory": "100mb"}) as server:
+        told = found(look(server.target, clock, host=here))
+        assert "VK005" not in told
+        assert "VK003" in told
+        server.run("CONFIG SET maxmemory 1gb")
+        checked = look(server.target, clock, host=here)
+        assert next(one.says for one in checked.findings if one.rule == "VK005").endswith(": maxmemory.")
+        server.run("CONFIG REWRITE")
+        assert "VK005" not in found(look(server.target, clock, host=here))
 
 
 def test_advice_is_taken_once_and_taken_back_byte_by_byte(clock: SystemClock) -> None:

@@ -60,7 +60,7 @@ class Size(click.ParamType[int]):
 
 OF_TARGET = ""
 """What `--generate` without a product means."""
-WORKLOADS = ("oltp", "web", "read-mostly", "dw", "bulk", "mixed", "desktop")
+WORKLOADS = ("oltp", "web", "read-mostly", "dw", "bulk", "mixed", "desktop", "cache")
 _SIZED = ("memory_bytes", "cores", "disk", "iops", "connections", "workload")
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.argument("target", required=False),
