@@ -8,7 +8,9 @@ executed, and only arithmetic, comparison, `if else`, `min`, `max` and `round` a
 from __future__ import annotations
 
 import ast
+import functools
 import operator
+import threading
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -35,10 +37,20 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 _CALLS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "round": round}
 
 
+_PARSING = threading.Lock()
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> ast.expr:
+    # Python 3.11 counts the depth of such a tree for all threads together, and fails when two make one at a time.
+    with _PARSING:
+        return ast.parse(text, mode="eval").body
+
+
 def evaluate(text: str, names: Mapping[str, float]) -> float:
     """The value of a small arithmetic expression. Raises `UsageError` for anything else than arithmetic."""
     try:
-        return float(_walk(ast.parse(text, mode="eval").body, names))
+        return float(_walk(_parsed(text), names))
     except (SyntaxError, ZeroDivisionError, RecursionError, TypeError) as error:
         raise UsageError(f"The expression {text!r} cannot be computed.", found=str(error)) from error
 
