@@ -12,6 +12,7 @@ from dbdyno.model.diagnosis import Diagnosis
 
 ROOT = Path(__file__).resolve().parents[3]
 PROVOKED = ROOT / "tests/fixtures/provoked.json"
+CALM = ROOT / "tests/fixtures/calm.json"
 PAGE = ROOT / "docs/reference/diagnoses.md"
 INTRODUCTION = """\
 # Causes that `dyno explain` names
@@ -33,6 +34,16 @@ provoked**: they are tested on made records only.
 | cause | server | how | named |
 |---|---|---|---|
 """
+CALM_INTRODUCTION = """\
+## False alarms
+
+Healthy servers under a moderate load, or none, recorded by `tests/engines/test_explain_calm.py` (part of `make
+engines`): what was named at severity warning or higher. What somebody else did on the machine is no false alarm when it
+is named (`other-programs`, `bulk-writer`, `processor-stolen`).
+
+| server and workload | how | warnings |
+|---|---|---|
+"""
 
 
 def page() -> str:
@@ -42,6 +53,9 @@ def page() -> str:
     for key, one in sorted(provoked.items()):
         cause, _, server = key.partition(" on ")
         lines.append(f"| `{cause}` | {server} | {one['how']} | {', '.join(f'`{name}`' for name in one['named'])} |")
+    lines += ["", *CALM_INTRODUCTION.splitlines()]
+    for which, one in sorted(json.loads(CALM.read_text()).items()):
+        lines.append(f"| {which} | {one['how']} | {', '.join(f'`{name}`' for name in one['warnings']) or 'none'} |")
     for title, group in groups():
         lines += ["", f"## {title}"]
         for one in group:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from dbdyno.model.facts import MissingFact
 from dbdyno.model.recording import Recording, Stall
 
-_SLACK_S = 1.0
-"""A short stall lies between two samples: what was logged in it is counted in the one after it."""
+_BEFORE_S = 1.0
+_AFTER_S = 2.0
+"""A process counts what it logged when it is done: a client that was held up, after the stall."""
 _IMAGES_FACTOR = 2.0
 _LOG_FACTOR = 1.5
 _IMAGE_SHARE = 0.5
@@ -45,11 +46,12 @@ class Pages:
 
 def whole_pages(recording: Recording, stall: Stall) -> Pages:
     images, log = recording.series("wal", "full_page_images"), recording.role("wal_bytes")
-    seen, usual = images.during(stall, slack_s=_SLACK_S).mean(), images.outside(recording.stalls).median()
+    around = (stall.start_s - _BEFORE_S, stall.end_s + _AFTER_S)
+    seen, usual = images.between(*around).mean(), images.outside(recording.stalls).median()
     return Pages(
         seen=seen,
         usual=usual,
-        log_seen=log.during(stall, slack_s=_SLACK_S).mean(),
+        log_seen=log.between(*around).mean(),
         log_usual=log.outside(recording.stalls).median(),
         each=seen / max(stall.mean_per_s, _RARE_S),
         each_usual=usual / max(stall.usual_per_s, _RARE_S),
