@@ -19,6 +19,8 @@ References: MariaDB manual, "Metadata Locking" (2023); MySQL 8.0 manual, 8.11.4 
 
 from __future__ import annotations
 
+from collections import Counter
+
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.facts import MissingFact
@@ -46,7 +48,11 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     return Finding(
         says=f"{queue:.0f} clients waited for a table's definition"
         + (f" behind `{wanted}`" if wanted and alone else "")
-        + (f"; connection {holder} {'holds it' if sure else 'has the oldest transaction'}." if holder else "."),
+        + (
+            f"; connection {holder} {'holds it' if sure else 'has the oldest transaction that does not wait'}."
+            if holder
+            else "."
+        ),
         why="A statement that wants the table alone waits, and all others queue behind it."
         if alone
         else "A statement has the table alone, and all others wait for it.",
@@ -91,8 +97,8 @@ def _last(recording: Recording, probe: str, column: str, stall: Stall) -> str:
 
 
 def _holder(recording: Recording, stall: Stall) -> tuple[str, bool]:
-    """The connection at the head of the queue, and whether the server itself says so. Where it does not, the oldest
-    transaction is, as far as anybody can tell."""
+    """The connection at the head of the queue, and whether the server itself says so. Where it does not, it is the
+    oldest transaction that does not wait, as far as anybody can tell."""
     try:
         behind = {
             key: _at(recording.series("metadata_holders", "waiters", key), stall).max()
@@ -104,10 +110,11 @@ def _holder(recording: Recording, stall: Stall) -> tuple[str, bool]:
     except MissingFact:
         pass
     try:
-        thread = _at(recording.series("transactions", "oldest_thread"), stall).median()
+        seen = Counter(f"{thread:.0f}" for thread in _at(recording.series("metadata_locks", "holder"), stall).values)
     except MissingFact:
         return "", False
-    return (f"{thread:.0f}", False) if thread > 0 else ("", False)
+    seen.pop("0", None)
+    return (seen.most_common(1)[0][0], False) if seen else ("", False)
 
 
 def _example(*, queued: bool) -> Example:
@@ -118,7 +125,7 @@ def _example(*, queued: bool) -> Example:
     example.level("metadata_locks.waiting", 0, during=8 if queued else 0)
     example.level("metadata_locks.alone", 0, during=1 if queued else 0)
     example.words("metadata_locks.wanted", "", during="ALTER TABLE accounts ADD COLUMN extra int" if queued else "")
-    example.level("transactions.oldest_thread", 42)
+    example.level("metadata_locks.holder", 0, during=42)
     return example
 
 

@@ -13,6 +13,9 @@ Cost: more pages are written in quiet times; a larger log takes longer to recove
 
 Rivals: a synchronous flush (age at its limit); the ceiling of dirty pages; another writer on the device.
 
+Not provoked: with small logs MariaDB 10.11 and MySQL 8.0.12 either kept pace or came to the limit itself, for which
+`checkpoint-age-at-limit` was named.
+
 References: "How To Tune MariaDB Write Performance" (Percona, 2012): a write spike 370 to 400 s into each run.
 """
 

@@ -12,6 +12,9 @@ Cost: each commit waits a little longer; row locks are held that much longer.
 
 Rivals: one client only (nothing to group); a disk with a fast sync, on which groups do not pay.
 
+Not provoked: servers group commits since MariaDB 5.3 and MySQL 5.6. Eight clients on a disk of 300 operations a second
+were grouped by MariaDB 10.11 (83 commits in 30 groups a second), and MySQL 8.0 does not count its groups.
+
 References: MariaDB manual, "Group Commit for the Binary Log" (2023); "Tuning for heavy writing workloads" (undated,
 of MySQL 5.1.39, about 2009).
 """

@@ -51,7 +51,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     most = max(base, number(recording.facts, "innodb_io_capacity_max", base))
     if share < _HIGH:
         return None
-    flushed = _while_it_climbs(recording, stall)
+    flushed = _while_it_climbs(recording)
     if flushed is None or disk_full(recording, stall):
         return None
     if not any(_LOW_SHARE * bound <= flushed <= _HIGH_SHARE * bound for bound in (base, most)):
@@ -95,7 +95,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     )
 
 
-def _while_it_climbs(recording: Recording, stall: Stall | None) -> float | None:
+def _while_it_climbs(recording: Recording) -> float | None:
     """Most pages a second that were flushed while the age was in the upper half of its limit and nothing forced the
     flusher yet; None when that was too short to tell. At the limit itself it writes whatever it is allowed."""
     age = recording.role("checkpoint_distance_bytes")
@@ -103,8 +103,10 @@ def _while_it_climbs(recording: Recording, stall: Stall | None) -> float | None:
     flushed = recording.series("innodb", "innodb_buffer_pool_pages_flushed")
     share = np.interp(flushed.t_s, age.t_s, age.values / max(1.0, limit))
     inside = (share >= _CLIMB) & (share < ASYNC_SHARE)
-    if stall is not None:
-        inside &= flushed.t_s <= stall.end_s
+    forced = flushed.t_s[share >= ASYNC_SHARE]
+    if len(forced):
+        # The first time is enough: from then on it swings between being forced and catching up.
+        inside &= flushed.t_s <= forced[0]
     chosen = flushed.where(inside)
     return chosen.max() if len(chosen) >= _CLIMB_MIN else None
 

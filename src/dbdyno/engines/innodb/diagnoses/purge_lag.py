@@ -92,25 +92,31 @@ def _lowest_s(climb: Series) -> float:
     return float(climb.t_s[int(np.nanargmin(climb.values))])
 
 
+def _oldest_at_s(recording: Recording, top_s: float) -> float:
+    """When the oldest transaction was oldest, near the top: soon after it the holder may be gone, and another one be
+    the oldest."""
+    return recording.role("oldest_transaction_s").between(top_s - _SLACK_S, top_s + _SLACK_S).peak_s()
+
+
 def _thread(recording: Recording, top_s: float) -> str:
-    """The holder's connection; empty where nobody can see it. Soon after the top it may be gone: then it is 0."""
+    """The holder's connection; empty where nobody can see it."""
     try:
-        threads = recording.series("transactions", "oldest_thread").between(top_s - _SLACK_S, top_s + _SLACK_S)
-        there = threads.where(threads.values > 0)
-        return f"{there.last():.0f}" if len(there) else ""
+        threads, at_s = recording.series("transactions", "oldest_thread"), _oldest_at_s(recording, top_s)
     except MissingFact:
         return ""
+    thread = float(threads.values[int(np.argmin(np.abs(threads.t_s - at_s)))])
+    return f"{thread:.0f}" if thread > 0 else ""
 
 
 def _whom(recording: Recording, top_s: float) -> str:
-    thread = _thread(recording, top_s)
+    thread, at_s = _thread(recording, top_s), _oldest_at_s(recording, top_s)
     if not thread:
         return ""
     try:
         said = recording.texts("transactions", "oldest_query")
     except MissingFact:
         said = []
-    words = [text for t_s, text in said if abs(t_s - top_s) <= _SLACK_S]
+    words = [text for t_s, text in said if abs(t_s - at_s) < 1.0]
     return f" (connection {thread}" + (f": {words[-1]})" if words else ", idle in it)")
 
 
