@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from dbdyno.engines.dumptext import clean
 from dbdyno.engines.valkey import conffile, info
-from dbdyno.engines.valkey.facts import old_names
 from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts
 
@@ -121,7 +120,7 @@ def _conf(name: str, text: str) -> Iterator[Fact]:
     yield from _settings(name, plain, complete=False)
     if rights:
         yield from info.users(rights, name)
-    yield from old_names(written, Facts(()), name)
+    yield from info.old_names(written, Facts(()), name)
 
 
 def _slow_log(name: str, text: str) -> Iterator[Fact]:

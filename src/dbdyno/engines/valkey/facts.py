@@ -9,12 +9,11 @@ from __future__ import annotations
 import datetime
 import functools
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dbdyno.engines.valkey import conffile, info, versions
-from dbdyno.engines.valkey.names import RENAMED
 from dbdyno.engines.valkey.session import Refused, ValkeySession
 from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts, MissingFact
@@ -243,15 +242,7 @@ def of_file(written: dict[str, str], facts: Facts, source: str) -> Iterator[Fact
             differs.append(name)
     yield Fact(name="config.differs_count", source=source, value=len(differs))
     yield Fact(name="config.differs_examples", source=source, value=", ".join(differs[:8]))
-    yield from old_names(written, facts, source)
-
-
-def old_names(written: Iterable[str], facts: Facts, source: str) -> Iterator[Fact]:
-    version = facts.number("server.version") if facts.has("server.version") else 0
-    old = [f"{name} is {RENAMED[name][0]} now" for name in written if name in RENAMED
-           and versions.at_least(version, redis=RENAMED[name][1])]  # fmt: skip
-    yield Fact(name="config.old_names_count", source=source, value=len(old))
-    yield Fact(name="config.old_names_examples", source=source, value="; ".join(old[:8]))
+    yield from info.old_names(written, facts, source)
 
 
 def _holds_secret(text: str) -> bool:

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dbdyno.engines.dumptext import clean
 from dbdyno.engines.valkey import conffile, versions
+from dbdyno.engines.valkey.names import RENAMED
 from dbdyno.model.fact import Fact, Scalar
+from dbdyno.model.facts import Facts
 
 VALUE_CHARACTERS_MAX = 2_000
 FIELDS_MAX = 20_000
@@ -177,3 +179,12 @@ def reachable(bind: str) -> bool:
     """Whether other machines may connect: an address that is not the machine's own loop, or all of them."""
     addresses = [one.lstrip("-") for one in bind.split()]
     return not addresses or any(not one.startswith("127.") and one not in ("::1", "localhost") for one in addresses)
+
+
+def old_names(written: Iterable[str], facts: Facts, source: str) -> Iterator[Fact]:
+    """Names of a configuration file that have a successor in this version."""
+    version = facts.number("server.version") if facts.has("server.version") else 0
+    old = [f"{name} is {RENAMED[name][0]} now" for name in written if name in RENAMED
+           and versions.at_least(version, redis=RENAMED[name][1])]  # fmt: skip
+    yield Fact(name="config.old_names_count", source=source, value=len(old))
+    yield Fact(name="config.old_names_examples", source=source, value="; ".join(old[:8]))
