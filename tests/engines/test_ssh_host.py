@@ -125,7 +125,7 @@ def test_a_recording_samples_another_machine(server: Sshd, dyno: Run, tmp_path: 
 
 
 def test_an_audit_reads_another_machine(server: Sshd, dyno: Run) -> None:
-    status, said = dyno("check", "--host", server.url(), "--output", "json")
+    status, said = dyno("check", "--host", server.url(), "--output", "json", "--timeout", "120")
     assert status in {0, 1}, said
     checked = json.loads(said)
     assert server.url() in said
@@ -326,7 +326,7 @@ def test_nothing_is_left_when_dyno_is_killed(server: Sshd, sandbox: Sandbox, tmp
     words += [f"sandbox:postgresql/{sandbox.name}", "--host", server.url(), "-o", str(tmp_path / "run")]
     environment = {**os.environ, "DYNO_HOME": str(sandbox.folder.parent.parent)}
     with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while len(server.family()) == 1 and time.monotonic() < until:
             time.sleep(0.05)
         assert len(server.family()) > 1
