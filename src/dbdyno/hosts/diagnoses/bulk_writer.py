@@ -36,6 +36,9 @@ _FACTOR = 2.0
 """Times the usual of that."""
 _MORE = 1.2
 """Times the usual bytes of the disk."""
+_LESS = 0.6
+"""The same. (A kernel whose page cache has large pages charges a program far more than reaches the disk, so that what
+the server wrote says little by itself.)"""
 _BULK_BYTES = 256 << 10
 """Per second: below this nobody writes in bulk, however little the disk does beside."""
 _NAMED = 3
@@ -57,10 +60,11 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     usual = max(disk.outside(recording.stalls).mean() - own_usual, 0.0)
     program, per_s, fits = _writer(recording, stall, seen)
     by_difference = foreign >= max(_UNSEEN * seen, _FACTOR * usual, _BULK_BYTES) and per_s >= foreign
-    more = seen > _MORE * disk.outside(recording.stalls).mean()
-    if own >= seen and (per_s < own or not more):
-        return None  # The server alone explains what the disk took.
-    if not program or not (fits or (by_difference and more)) or not _held_up(recording, stall):
+    disk_usual = disk.outside(recording.stalls).mean()
+    if own >= seen and seen < _LESS * disk_usual:
+        return None  # The server alone explains what the disk took, which is far less than usual.
+    by_difference = by_difference and seen > _MORE * disk_usual
+    if not program or not (fits or by_difference) or not _held_up(recording, stall):
         return None
     return Finding(
         says=f"{program} wrote {bytes_text(per_s)}/s in the stall; the server wrote {bytes_text(own)}/s "
