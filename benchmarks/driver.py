@@ -36,6 +36,7 @@ PORT_PRIVATE = 55433
 WORKLOADS = ("oltp_point_select", "oltp_update_index", "oltp_write_only", "oltp_read_write", "tpcb", "tpcc")
 # pgbench runs the single statements as scripts on the same tables, with the same uniform choice of table and key.
 GO_TPC_DATABASE = "gotpc"
+PIPELINED = "dyno, pipelined BEGIN and COMMIT"
 PGBENCH_SCRIPTS = {
     "oltp_point_select": "SELECT c FROM sbtest{n} WHERE id=:id;",
     "oltp_update_index": "UPDATE sbtest{n} SET k=k+1 WHERE id=:id;",
@@ -68,6 +69,8 @@ class Bench:
     table_size: int
     scale: int
     warehouses: int
+    workers: int = 0
+    pipeline: bool = False
     go_tpc_loaded: bool = False
 
     def child(self, command: list[str], text: str | None = None) -> tuple[float, str]:
@@ -79,7 +82,7 @@ class Bench:
             sys.exit(f"{command[0]} failed ({done.returncode}): {done.stderr[-2000:] or done.stdout[-2000:]}")
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
-    def plan(self, verb: str, workload: str) -> str:
+    def plan(self, verb: str, workload: str, *, pipeline: bool = False) -> str:
         options: dict[str, object] = {}
         if workload == "tpcc":
             # As go-tpc does: each transaction takes any warehouse.
@@ -100,13 +103,18 @@ class Bench:
                 },
                 "workload": {"name": workload, "scale": scale, "options": options},
                 "threads": self.threads,
+                "workers": self.workers,
                 "seed": 1,
+                **({"pipeline": True} if pipeline else {}),
                 "phases": [{"name": "measure", "time_s": self.seconds}],
             }
         )
 
-    def ours(self, workload: str) -> Sample:
-        cpu, output = self.child([self.driver], self.plan("run", workload))
+    def pipelined(self, workload: str) -> Sample:
+        return self.ours(workload, pipeline=True)
+
+    def ours(self, workload: str, *, pipeline: bool = False) -> Sample:
+        cpu, output = self.child([self.driver], self.plan("run", workload, pipeline=pipeline))
         summary = next(event for event in map(json.loads, output.splitlines()) if event["event"] == "summary")
         count = sum(one["count"] for one in summary["transactions"].values())
         return Sample(cpu / count * 1e6, count / summary["seconds"])
@@ -203,9 +211,11 @@ class Bench:
 
     def tools(self, workload: str) -> dict[str, Callable[[str], Sample]]:
         """The tools that can run a workload, ours last."""
+        framed = workload in ("oltp_write_only", "oltp_read_write", "tpcb", "tpcc")
+        mine = {"dyno": self.ours, **({PIPELINED: self.pipelined} if self.pipeline and framed else {})}
         tools: dict[str, Callable[[str], Sample]] = {}
         if self.dialect == "mysql":
-            return {"sysbench": self.sysbench, "dyno": self.ours} if shutil.which("sysbench") else {"dyno": self.ours}
+            return {"sysbench": self.sysbench, **mine} if shutil.which("sysbench") else mine
         if workload == "oltp_point_select" and self.floor and self.host.startswith("/"):
             tools["floor"] = self.floor_run
         if workload.startswith("oltp") and shutil.which("sysbench"):
@@ -214,7 +224,7 @@ class Bench:
             tools["pgbench"] = self.pgbench_run
         if workload == "tpcc" and shutil.which("go-tpc"):
             tools["go-tpc"] = self.go_tpc
-        return {**tools, "dyno": self.ours}
+        return {**tools, **mine}
 
 
 def found(pattern: str, text: str) -> str:
@@ -311,7 +321,13 @@ def measure(bench: Bench, workload: str, rounds: int) -> None:
         cpu = [ours.cpu_us / its.cpu_us for ours, its in zip(samples["dyno"], mine, strict=True)]
         rate = [ours.rate_per_s / its.rate_per_s for ours, its in zip(samples["dyno"], mine, strict=True)]
         cells = [workload, name, spread([one.cpu_us for one in mine], 1), spread([one.rate_per_s for one in mine], 0)]
-        cells += ["", ""] if name == "dyno" else [spread(cpu, 2), spread(rate, 2)]
+        cells += ["", ""] if name in ("dyno", PIPELINED) else [spread(cpu, 2), spread(rate, 2)]
+        if name == PIPELINED:
+            # Its own comparison: it makes fewer round trips than any of the others.
+            peer = next(iter(samples))
+            cpu = [its.cpu_us / other.cpu_us for its, other in zip(mine, samples[peer], strict=True)]
+            rate = [its.rate_per_s / other.rate_per_s for its, other in zip(mine, samples[peer], strict=True)]
+            cells[-2:] = [f"this / {peer}: {spread(cpu, 2)}", f"this / {peer}: {spread(rate, 2)}"]
         print("| " + " | ".join(cells) + " |", flush=True)
 
 
@@ -330,6 +346,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--table-size", type=int, default=100_000)
     parser.add_argument("--scale", type=int, default=10, help="branches of tpcb")
     parser.add_argument("--warehouses", type=int, default=2, help="warehouses of tpcc")
+    parser.add_argument("--workers", type=int, default=0, help="threads of the driver; 0: as it thinks best")
+    help_pipeline = "also run ours with BEGIN and COMMIT sent together with statements, in rows of its own"
+    parser.add_argument("--pipeline", action="store_true", help=help_pipeline)
     parser.add_argument("workloads", nargs="*", default=[], help=f"some of {', '.join(WORKLOADS)} (default: all)")
     options = parser.parse_args()
     mysql = options.dialect == "mysql"
@@ -355,6 +374,8 @@ def run(options: argparse.Namespace, host: str, port: int) -> None:
         options.table_size,
         options.scale,
         options.warehouses,
+        options.workers,
+        options.pipeline,
     )
     names = options.workloads or [one for one in WORKLOADS if options.dialect != "mysql" or one.startswith("oltp")]
     for dataset in {("oltp_read_write" if name.startswith("oltp") else name): None for name in names}:

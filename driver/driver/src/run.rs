@@ -120,14 +120,15 @@ impl<W: Workload> Coordinator<'_, W> {
     }
 
     fn phase(&mut self, phase: &plan::Phase) -> Result<(), ErrorEvent> {
+        let (workers, pipeline) = (self.shared.plan.workers, self.shared.plan.pipeline);
         let event = |state| {
             let (name, plan) = (phase.name.clone(), phase.clone());
-            let workers = self.shared.plan.workers;
             Event::Phase(PhaseEvent {
                 phase: name,
                 state,
                 measured: phase.measured,
                 workers,
+                pipeline,
                 plan,
             })
         };

@@ -7,9 +7,11 @@ use std::rc::Rc;
 use dyno_core::plan::Target;
 use dyno_core::session::{Failure, ServerError, Session, Statement};
 
+mod failures;
 mod input;
 mod mysql;
 pub mod null;
+mod pipeline;
 mod postgresql;
 mod raw;
 mod rows;
@@ -58,6 +60,9 @@ pub trait Wire: Session + Sized {
         runtime: Rc<dyn Runtime>,
     ) -> Result<Self, ConnectError>;
 
+    /// From now on BEGIN is sent with the first statement, and COMMIT with the last one where a failure of that one keeps
+    /// the server from committing.
+    fn pipeline(&mut self);
     /// Forgets when the last transaction sent its first byte.
     fn start_transaction(&mut self);
     /// Statements since the last call: read, write, other.

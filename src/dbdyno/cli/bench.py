@@ -85,6 +85,7 @@ class _Bench(click.Command):
 @click.argument("action", type=click.Choice(ACTIONS), default="run")
 @click.option("--threads", type=click.IntRange(1, 10_000), default=8, show_default=True, help="Connections.")
 @click.option("--workers", type=click.IntRange(0, 1_000), default=0, help="Threads of the driver; 0: one a core.")
+@click.option("--pipeline", is_flag=True, help="Send BEGIN with the first statement, COMMIT with the last one.")
 @click.option(
     "--time", "time_s", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds; 0: no limit."
 )
@@ -230,6 +231,7 @@ def make_plan(served: Resolved, spec: WorkloadSpec, words: dict[str, Any]) -> Pl
         workload=spec,
         threads=words["threads"],
         workers=words["workers"],
+        pipeline=words["pipeline"],
         seed=words["seed"],
         interval_s=words["report_interval"] or 1.0,
         phases=tuple(phases),

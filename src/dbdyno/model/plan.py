@@ -49,6 +49,8 @@ class Plan(Record, frozen=True, kw_only=True):
     """Connections."""
     workers: int = 0
     """Threads of the driver that share the connections; 0: one for each core."""
+    pipeline: bool = False
+    """BEGIN is sent with the first statement, and COMMIT with the last one where the protocol makes that safe."""
     seed: int = 1
     interval_s: float = 1.0
     phases: tuple[Phase, ...] = ()

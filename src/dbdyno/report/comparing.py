@@ -169,6 +169,7 @@ def _warnings(sides: list[list[RunRecord]], phases: list[list[PhaseOutcome]], fi
     """What differs beside the thing that was meant to differ."""
     asked = (
         ("connections", lambda record: record.plan.threads),
+        ("sending of BEGIN and COMMIT", lambda record: "pipelined" if record.plan.pipeline else "one by one"),
         ("engine", lambda record: record.plan.target.engine),
         ("server", lambda record: record.plan.target.label),
         ("server version", _version),

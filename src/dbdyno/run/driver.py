@@ -116,6 +116,7 @@ def run_plan(plan: Plan, secret: Secret, *, adopt: bool = False) -> bytes:
         "retries_max": plan.retries_max,
         "reconnects_max": plan.reconnects_max,
         "adopt": adopt,
+        **({"pipeline": True} if plan.pipeline else {}),
     }
     return plan_text(content, plan.target, secret)
 

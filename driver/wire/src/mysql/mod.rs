@@ -4,21 +4,23 @@
 mod auth;
 mod bulk;
 mod errors;
+mod framing;
 mod packet;
 mod startup;
 mod statement;
 
-use std::io;
 use std::rc::Rc;
 
 use dyno_core::plan::Target;
 use dyno_core::session::{Failure, Session, Statement, StatementId, StatementKind, Value};
 
+use crate::failures::{garbage, lost};
 use crate::input::Input;
+use crate::pipeline::{Frame, Pipeline};
 use crate::rows::Rows;
 use crate::socket::Socket;
 use crate::{ConnectError, Runtime, Wire};
-use packet::{Cursor, Done, capability, server_error};
+use packet::{COM_QUERY, Cursor, Done, capability, query, server_error};
 use statement::{Prepared, keep_binary, keep_text};
 
 pub use errors::error_class;
@@ -26,7 +28,6 @@ pub use errors::error_class;
 /// The port that servers listen on by default.
 pub const PORT: u16 = 3306;
 const COM_QUIT: u8 = 1;
-const COM_QUERY: u8 = 3;
 /// Errors that say that a step of a schema was done before: index, foreign key, table.
 const DONE_BEFORE: [&str; 4] = ["1050", "1061", "1826", "121"];
 
@@ -44,6 +45,7 @@ pub struct Connection {
     counts: [u64; 3],
     /// Status flags of the last OK or EOF.
     status: u16,
+    pipeline: Pipeline,
 }
 
 /// A payload in the input buffer.
@@ -68,17 +70,6 @@ enum Rowset {
     Skip,
     Binary(StatementId),
     Text,
-}
-
-fn lost(error: &io::Error) -> Failure {
-    Failure::Lost(match error.kind() {
-        io::ErrorKind::UnexpectedEof => error.to_string(),
-        _ => format!("the connection broke: {error}"),
-    })
-}
-
-fn garbage(what: &str) -> Failure {
-    Failure::Lost(format!("the server sent what this protocol does not have: {what}"))
 }
 
 impl Connection {
@@ -292,13 +283,22 @@ impl Connection {
         self.out.clear();
         let statement = &mut self.statements[id];
         let kind = statement.kind;
+        let begins = self.pipeline.on && statement.plain && Frame::of(&statement.sql) == Frame::Begin;
+        if begins {
+            query(&mut self.pipeline.held, statement.sql.as_bytes());
+            self.count(kind, 0);
+            return Ok(0);
+        }
+        let led = self.pipeline.lead(&mut self.out);
         if statement.plain {
             query(&mut self.out, statement.sql.as_bytes());
         } else {
             statement.encode(&mut self.out, values);
         }
         self.flush().await?;
+        let begun = self.begun(led).await?;
         let completion = self.complete(rowset).await?;
+        begun?;
         self.count(kind, completion.rows);
         Ok(completion.rows)
     }
@@ -328,14 +328,6 @@ impl Connection {
     }
 }
 
-#[inline]
-fn query(out: &mut Vec<u8>, sql: &[u8]) {
-    packet::packet(out, 0, |out| {
-        out.push(COM_QUERY);
-        out.extend_from_slice(sql);
-    });
-}
-
 impl Session for Connection {
     #[inline]
     async fn execute(&mut self, statement: StatementId, parameters: &[Value<'_>]) -> Result<u64, Failure> {
@@ -351,6 +343,12 @@ impl Session for Connection {
 
     async fn simple(&mut self, sql: &str) -> Result<usize, Failure> {
         self.rows.clear();
+        if self.pipeline.on && Frame::of(sql) == Frame::Begin {
+            query(&mut self.pipeline.held, sql.as_bytes());
+            self.count(StatementKind::Other, 0);
+            return Ok(0);
+        }
+        self.settle().await?;
         self.out.clear();
         query(&mut self.out, sql.as_bytes());
         self.text().await?;
@@ -363,6 +361,7 @@ impl Session for Connection {
 
     async fn bulk_load(&mut self, into: &str, produce: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<u64, Failure> {
         self.rows.clear();
+        self.settle().await?;
         let backslashes = self.status & packet::STATUS_NO_BACKSLASH_ESCAPES == 0;
         let head = format!("INSERT INTO {into} VALUES ");
         let (mut lines, mut more, mut loaded) = (Vec::new(), true, 0);
@@ -387,6 +386,9 @@ impl Session for Connection {
         Ok(loaded)
     }
 
+    /// Nothing: this protocol's servers run what follows a failed statement, and would commit half a transaction.
+    fn commit_follows(&mut self) {}
+
     fn first_sent_ns(&self) -> Option<u64> {
         self.first_sent_ns
     }
@@ -404,8 +406,13 @@ impl Wire for Connection {
         startup::connect(target, &statements, runtime).await
     }
 
+    fn pipeline(&mut self) {
+        self.pipeline.on = true;
+    }
+
     #[inline]
     fn start_transaction(&mut self) {
+        self.pipeline.start();
         self.first_sent_ns = None;
     }
 

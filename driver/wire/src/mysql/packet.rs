@@ -28,6 +28,8 @@ pub const STATUS_AUTOCOMMIT: u16 = 2;
 pub const STATUS_MORE_RESULTS: u16 = 8;
 pub const STATUS_NO_BACKSLASH_ESCAPES: u16 = 512;
 
+pub const COM_QUERY: u8 = 3;
+
 pub const OK: u8 = 0;
 pub const EOF: u8 = 0xfe;
 pub const ERROR: u8 = 0xff;
@@ -227,6 +229,15 @@ pub fn greeting(payload: &[u8]) -> Option<Greeting> {
         plugin: String::from_utf8_lossy(cursor.terminated()).into_owned(),
         nonce,
     })
+}
+
+/// Appends the command that runs SQL as text.
+#[inline]
+pub fn query(out: &mut Vec<u8>, sql: &[u8]) {
+    packet(out, 0, |out| {
+        out.push(COM_QUERY);
+        out.extend_from_slice(sql);
+    });
 }
 
 #[cfg(test)]

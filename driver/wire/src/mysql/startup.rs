@@ -1,6 +1,5 @@
 //! Opening a connection: greeting, encryption, authentication, preparing the workload's statements.
 
-use std::io;
 use std::rc::Rc;
 
 use dyno_core::plan::{Target, Tls};
@@ -10,7 +9,9 @@ use super::auth::{METHODS, Method, plain, sealed};
 use super::packet::{self, Cursor, Greeting, capability, packet, server_error, sized, terminated};
 use super::statement::{Prepared, column};
 use super::{Connection, Span, errors};
+use crate::failures::{self, garbage, not_prepared, refused, unreachable};
 use crate::input::Input;
+use crate::pipeline::Pipeline;
 use crate::rows::Rows;
 use crate::socket::Socket;
 use crate::{ConnectError, Runtime};
@@ -42,29 +43,6 @@ const WANTED: u64 = capability::LONG_PASSWORD
 /// Without these no server of this century speaks.
 const NEEDED: u64 = capability::PROTOCOL_41 | capability::SECURE_CONNECTION | capability::PLUGIN_AUTH;
 
-fn refused(class: &'static str, message: String, hint: &str, transient: bool) -> ConnectError {
-    let error = ServerError {
-        message,
-        hint: hint.into(),
-        ..ServerError::default()
-    };
-    ConnectError {
-        class,
-        error,
-        transient,
-    }
-}
-
-fn unreachable(target: &Target, place: &str, error: &io::Error) -> ConnectError {
-    let message = format!("no connection to {target:?} at {place}: {error}");
-    refused(
-        "connect",
-        message,
-        "Is the server running, and are host and port right?",
-        true,
-    )
-}
-
 fn from_server(error: ServerError) -> ConnectError {
     let class = errors::error_class(&error.code);
     ConnectError {
@@ -76,10 +54,7 @@ fn from_server(error: ServerError) -> ConnectError {
 }
 
 fn from_failure(failure: Failure) -> ConnectError {
-    match failure {
-        Failure::Lost(message) => refused("connect", message, "Does this port speak the right protocol?", true),
-        Failure::Retry(error) | Failure::Fatal(error) => from_server(error),
-    }
+    failures::from_failure(failure, from_server)
 }
 
 /// The file of a Unix socket: `host` itself, or `mysql.sock` when it is a folder.
@@ -122,8 +97,38 @@ pub async fn connect(
             false,
         ));
     }
-    let mut connection = Connection {
-        socket: open(target, runtime.clone()).await?,
+    let mut encrypt = target.tls != Tls::Disable && !target.host.starts_with('/');
+    loop {
+        let mut connection = fresh(target, statements, runtime.clone()).await?;
+        let mut login = Login {
+            connection: &mut connection,
+            target,
+            entropy: &|| runtime.entropy(),
+            encrypt,
+            encrypted: false,
+            handshake_failed: false,
+        };
+        match login.run().await {
+            // As the servers' own clients: what is only preferred is tried, and then done without.
+            Err(_) if login.handshake_failed && target.tls == Tls::Prefer => encrypt = false,
+            result => {
+                result?;
+                prepare(&mut connection).await?;
+                connection.counts = [0; 3];
+                return Ok(connection);
+            }
+        }
+    }
+}
+
+/// A connection on which nothing has been said yet.
+async fn fresh(
+    target: &Target,
+    statements: &[Statement],
+    runtime: Rc<dyn Runtime>,
+) -> Result<Connection, ConnectError> {
+    Ok(Connection {
+        socket: open(target, runtime).await?,
         out: Vec::with_capacity(1024),
         input: Input::new(),
         skip: 0,
@@ -133,18 +138,8 @@ pub async fn connect(
         first_sent_ns: None,
         counts: [0; 3],
         status: packet::STATUS_AUTOCOMMIT,
-    };
-    Login {
-        connection: &mut connection,
-        target,
-        entropy: &|| runtime.entropy(),
-        encrypted: false,
-    }
-    .run()
-    .await?;
-    prepare(&mut connection).await?;
-    connection.counts = [0; 3];
-    Ok(connection)
+        pipeline: Pipeline::default(),
+    })
 }
 
 /// From the server's greeting to its OK.
@@ -152,11 +147,15 @@ struct Login<'a> {
     connection: &'a mut Connection,
     target: &'a Target,
     entropy: &'a dyn Fn() -> [u8; 18],
+    /// The connection shall be encrypted, or is preferred so.
+    encrypt: bool,
     encrypted: bool,
+    /// Both sides wanted to encrypt and did not come to terms.
+    handshake_failed: bool,
 }
 
 impl Login<'_> {
-    async fn run(mut self) -> Result<(), ConnectError> {
+    async fn run(&mut self) -> Result<(), ConnectError> {
         let span = self.receive().await?;
         let payload = self.connection.payload(span);
         if payload.first() == Some(&packet::ERROR) {
@@ -176,7 +175,7 @@ impl Login<'_> {
             self.connection.capabilities &= !capability::LONG_PASSWORD;
         }
         let mut sequence = span.sequence.wrapping_add(1);
-        if self.target.tls != Tls::Disable && !self.local() {
+        if self.encrypt {
             sequence = self.encrypt(&greeting, sequence).await?;
         }
         // A method that we do not know is answered with one that we do; the server then names the user's own.
@@ -206,6 +205,7 @@ impl Login<'_> {
         });
         connection.flush().await.map_err(from_failure)?;
         let result = connection.socket.encrypt(self.target, connection.input.unread()).await;
+        self.handshake_failed = result.is_err();
         result.map_err(|message| refused("connect", message, "", false))?;
         self.encrypted = true;
         Ok(sequence.wrapping_add(1))
@@ -346,23 +346,6 @@ async fn prepare(connection: &mut Connection) -> Result<(), ConnectError> {
     Ok(())
 }
 
-fn not_prepared(failure: Failure) -> ConnectError {
-    match failure {
-        Failure::Fatal(mut error) | Failure::Retry(mut error) => {
-            error.message = format!("a statement of the workload could not be prepared: {}", error.message);
-            if error.hint.is_empty() {
-                error.hint = "Has the dataset been loaded into this database?".into();
-            }
-            ConnectError {
-                class: "sql",
-                error,
-                transient: false,
-            }
-        }
-        lost @ Failure::Lost(_) => from_failure(lost),
-    }
-}
-
 /// Reads the answer to one COM_STMT_PREPARE.
 async fn prepared(connection: &mut Connection, id: usize) -> Result<(), Failure> {
     let span = connection.receive().await?;
@@ -373,7 +356,7 @@ async fn prepared(connection: &mut Connection, id: usize) -> Result<(), Failure>
     let told = cursor
         .u8()
         .and_then(|_| Some((cursor.u32()?, cursor.u16()?, cursor.u16()?)));
-    let (number, columns, parameters) = told.ok_or_else(|| super::garbage("a short answer to a preparation"))?;
+    let (number, columns, parameters) = told.ok_or_else(|| garbage("a short answer to a preparation"))?;
     let statement = &mut connection.statements[id];
     statement.known_as(number);
     // Both counted the placeholders; where they differ, values would go astray.
@@ -391,7 +374,7 @@ async fn prepared(connection: &mut Connection, id: usize) -> Result<(), Failure>
     }
     for _ in 0..columns {
         let span = connection.receive().await?;
-        let column = column(connection.payload(span)).ok_or_else(|| super::garbage("a short column"))?;
+        let column = column(connection.payload(span)).ok_or_else(|| garbage("a short column"))?;
         connection.statements[id].columns.push(column);
     }
     if columns > 0 && ends > 0 {

@@ -3,6 +3,8 @@
 
 use dyno_core::session::{ServerError, Statement, StatementKind, Type, Value};
 
+use crate::pipeline::Frame;
+
 /// Appends a message of `tag` whose body `body` writes.
 pub fn message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(tag);
@@ -36,9 +38,12 @@ fn type_oid(parameter: Type) -> u32 {
 /// Execute (unnamed portal, all rows) and Sync, the same for every statement; first "no result formats" of Bind.
 const TAIL: [u8; 2 + 10 + 5] = [0, 0, b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4];
 
+const SYNC_BYTES: usize = 5;
+
 /// A prepared statement as a template: everything of Bind before the parameters' values.
 pub struct Prepared {
     pub kind: StatementKind,
+    pub frame: Frame,
     parameters: usize,
     head: Vec<u8>,
 }
@@ -57,6 +62,7 @@ impl Prepared {
         head.extend_from_slice(&count);
         Prepared {
             kind: statement.kind,
+            frame: Frame::of(&statement.sql),
             parameters: statement.parameters.len(),
             head,
         }
@@ -93,6 +99,22 @@ impl Prepared {
         out[at + 1..at + 5].copy_from_slice(&length.to_be_bytes());
         out.extend_from_slice(&TAIL);
     }
+}
+
+/// Takes the Sync away with which the last statement in `out` ends.
+pub fn without_sync(out: &mut Vec<u8>) {
+    out.truncate(out.len() - SYNC_BYTES);
+}
+
+/// Appends Parse, Bind and Execute of SQL without parameters, unnamed and without Sync.
+pub fn once(out: &mut Vec<u8>, sql: &str) {
+    message(out, b'P', |out| {
+        text(out, "");
+        text(out, sql);
+        out.extend_from_slice(&[0, 0]);
+    });
+    message(out, b'B', |out| out.extend_from_slice(&[0; 2 + 6]));
+    message(out, b'E', |out| out.extend_from_slice(&[0; 1 + 4]));
 }
 
 /// Appends Parse for statement `index`.

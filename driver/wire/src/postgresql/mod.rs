@@ -5,17 +5,18 @@ mod auth;
 mod message;
 mod startup;
 
-use std::io;
 use std::rc::Rc;
 
 use dyno_core::plan::Target;
 use dyno_core::session::{Failure, ServerError, Session, Statement, StatementId, StatementKind, Value};
 
+use crate::failures::{garbage, lost};
 use crate::input::Input;
+use crate::pipeline::{Frame, Pipeline};
 use crate::rows::Rows;
 use crate::socket::Socket;
 use crate::{ConnectError, Runtime, Wire};
-use message::{Prepared, message, server_error, tag_kind, tag_rows, text};
+use message::{Prepared, message, once, server_error, sync, tag_kind, tag_rows, text, without_sync};
 
 /// The port that servers listen on by default.
 pub const PORT: u16 = 5432;
@@ -37,6 +38,9 @@ pub struct Connection {
     counts: [u64; 3],
     /// Transaction status of the last ReadyForQuery: idle, in a transaction, failed.
     status: u8,
+    pipeline: Pipeline,
+    /// The prepared COMMIT, where the workload has one.
+    commit: Option<StatementId>,
 }
 
 /// Keeps one DataRow; `None` when it is shorter than it says.
@@ -78,17 +82,6 @@ fn failure(error: ServerError) -> Failure {
         "lost" => Failure::Lost(format!("{} ({})", error.message, error.code)),
         _ => Failure::Fatal(error),
     }
-}
-
-fn lost(error: &io::Error) -> Failure {
-    Failure::Lost(match error.kind() {
-        io::ErrorKind::UnexpectedEof => error.to_string(),
-        _ => format!("the connection broke: {error}"),
-    })
-}
-
-fn garbage(what: &str) -> Failure {
-    Failure::Lost(format!("the server sent what this protocol does not have: {what}"))
 }
 
 /// What became of a statement.
@@ -171,6 +164,13 @@ impl Connection {
     /// Reads until the server is ready for the next query.
     #[inline]
     async fn complete(&mut self, keep: bool) -> Result<Completion, Failure> {
+        self.complete_of(keep, usize::MAX).await
+    }
+
+    /// As `complete`; what became of statement `own` of those sent together, of the last one if there are fewer.
+    #[inline]
+    async fn complete_of(&mut self, keep: bool, own: usize) -> Result<Completion, Failure> {
+        let mut number = 0;
         let mut completion = Completion {
             rows: 0,
             kind: StatementKind::Other,
@@ -181,11 +181,14 @@ impl Connection {
                 match received.tag {
                     b'2' => {}
                     b'C' => {
-                        let tag = self.input.taken(received.start, received.end);
-                        completion = Completion {
-                            rows: tag_rows(tag),
-                            kind: tag_kind(tag),
-                        };
+                        if number <= own {
+                            let tag = self.input.taken(received.start, received.end);
+                            completion = Completion {
+                                rows: tag_rows(tag),
+                                kind: tag_kind(tag),
+                            };
+                        }
+                        number += 1;
                     }
                     b'Z' => {
                         self.status = *self.body(&received).first().unwrap_or(&b'I');
@@ -248,14 +251,61 @@ impl Connection {
 
     #[inline]
     async fn run(&mut self, id: StatementId, values: &[Value<'_>], keep: bool) -> Result<u64, Failure> {
+        let kind = self.statements[id].kind;
+        if self.pipeline.on {
+            let rows = self.run_framed(id, values, keep).await?;
+            self.count(kind, rows);
+            return Ok(rows);
+        }
         self.out.clear();
-        let statement = &self.statements[id];
-        let kind = statement.kind;
-        statement.encode(&mut self.out, values);
+        self.statements[id].encode(&mut self.out, values);
         self.flush().await?;
         let completion = self.complete(keep).await?;
         self.count(kind, completion.rows);
         Ok(completion.rows)
+    }
+
+    /// Runs a statement with what of its transaction's frame goes with it. All of it is before one Sync: the server skips
+    /// what follows a failure, so that nothing is done outside of the transaction and nothing of a failed one is committed.
+    async fn run_framed(&mut self, id: StatementId, values: &[Value<'_>], keep: bool) -> Result<u64, Failure> {
+        let statement = &self.statements[id];
+        if statement.frame == Frame::Begin {
+            statement.encode(&mut self.pipeline.held, values);
+            without_sync(&mut self.pipeline.held);
+            return Ok(0);
+        }
+        if self.pipeline.is_done(statement.frame) {
+            return Ok(0);
+        }
+        self.out.clear();
+        let own = usize::from(self.pipeline.lead(&mut self.out));
+        statement.encode(&mut self.out, values);
+        let commits = std::mem::take(&mut self.pipeline.commit_follows);
+        if commits {
+            without_sync(&mut self.out);
+            match self.commit {
+                Some(commit) => self.statements[commit].encode(&mut self.out, &[]),
+                None => {
+                    once(&mut self.out, "COMMIT");
+                    sync(&mut self.out);
+                }
+            }
+        }
+        self.flush().await?;
+        let completion = self.complete_of(keep, own).await?;
+        self.pipeline.committed = commits;
+        Ok(completion.rows)
+    }
+
+    /// Sends a BEGIN that waits for a prepared statement, because something else comes.
+    async fn settle(&mut self) -> Result<(), Failure> {
+        self.out.clear();
+        if self.pipeline.lead(&mut self.out) {
+            sync(&mut self.out);
+            self.flush().await?;
+            self.complete(false).await?;
+        }
+        Ok(())
     }
 
     fn send_query(&mut self, sql: &str) {
@@ -279,6 +329,17 @@ impl Session for Connection {
 
     async fn simple(&mut self, sql: &str) -> Result<usize, Failure> {
         self.rows.clear();
+        if self.pipeline.on {
+            let frame = Frame::of(sql);
+            if frame == Frame::Begin {
+                once(&mut self.pipeline.held, sql);
+            }
+            if frame == Frame::Begin || self.pipeline.is_done(frame) {
+                self.count(StatementKind::Other, 0);
+                return Ok(0);
+            }
+            self.settle().await?;
+        }
         self.send_query(sql);
         self.flush().await?;
         let completion = self.complete(true).await?;
@@ -292,6 +353,7 @@ impl Session for Connection {
 
     async fn bulk_load(&mut self, into: &str, produce: &mut dyn FnMut(&mut Vec<u8>) -> bool) -> Result<u64, Failure> {
         self.rows.clear();
+        self.settle().await?;
         self.send_query(&format!("COPY {into} FROM STDIN"));
         self.flush().await?;
         loop {
@@ -324,6 +386,10 @@ impl Session for Connection {
         Ok(self.complete(false).await?.rows)
     }
 
+    fn commit_follows(&mut self) {
+        self.pipeline.commit_follows = self.pipeline.on;
+    }
+
     fn first_sent_ns(&self) -> Option<u64> {
         self.first_sent_ns
     }
@@ -338,8 +404,13 @@ impl Wire for Connection {
         startup::connect(target, &statements, runtime).await
     }
 
+    fn pipeline(&mut self) {
+        self.pipeline.on = true;
+    }
+
     #[inline]
     fn start_transaction(&mut self) {
+        self.pipeline.start();
         self.first_sent_ns = None;
     }
 

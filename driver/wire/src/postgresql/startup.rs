@@ -1,6 +1,5 @@
 //! Opening a connection: startup, authentication, preparing the workload's statements.
 
-use std::io;
 use std::rc::Rc;
 
 use dyno_core::plan::{Target, Tls};
@@ -9,7 +8,9 @@ use dyno_core::session::{Failure, ServerError, Statement};
 use super::Connection;
 use super::auth::{Scram, md5_answer};
 use super::message::{Prepared, message, parse, server_error, sized, sync, text};
+use crate::failures::{self, not_prepared, refused, unreachable};
 use crate::input::Input;
+use crate::pipeline::{Frame, Pipeline};
 use crate::rows::Rows;
 use crate::socket::Socket;
 use crate::{ConnectError, Runtime};
@@ -18,31 +19,6 @@ use crate::{ConnectError, Runtime};
 const PREPARE_BATCH: usize = 32;
 const PROTOCOL_3_0: u32 = 196_608;
 const SSL_REQUEST: u32 = 80_877_103;
-
-fn refused(class: &'static str, code: &str, message: String, hint: &str, transient: bool) -> ConnectError {
-    let error = ServerError {
-        code: code.into(),
-        message,
-        hint: hint.into(),
-        ..ServerError::default()
-    };
-    ConnectError {
-        class,
-        error,
-        transient,
-    }
-}
-
-fn unreachable(target: &Target, place: &str, error: &io::Error) -> ConnectError {
-    let message = format!("no connection to {target:?} at {place}: {error}");
-    refused(
-        "connect",
-        "",
-        message,
-        "Is the server running, and are host and port right?",
-        true,
-    )
-}
 
 fn from_server(mut error: ServerError) -> ConnectError {
     // The server's own words for a line `hostssl` that a connection in the clear does not fit.
@@ -63,10 +39,7 @@ fn from_server(mut error: ServerError) -> ConnectError {
 }
 
 fn from_failure(failure: Failure) -> ConnectError {
-    match failure {
-        Failure::Lost(message) => refused("connect", "", message, "Does this port speak the right protocol?", true),
-        Failure::Retry(error) | Failure::Fatal(error) => from_server(error),
-    }
+    failures::from_failure(failure, from_server)
 }
 
 async fn open(target: &Target, runtime: Rc<dyn Runtime>) -> Result<Socket, ConnectError> {
@@ -89,14 +62,13 @@ async fn open(target: &Target, runtime: Rc<dyn Runtime>) -> Result<Socket, Conne
         .map_err(|error| unreachable(target, &format!("{host}:{port}"), &error))
 }
 
-/// Opens a connection, authenticates and prepares `statements`.
-pub async fn connect(
+/// A connection on which nothing has been said yet.
+async fn fresh(
     target: &Target,
     statements: &[Statement],
     runtime: Rc<dyn Runtime>,
 ) -> Result<Connection, ConnectError> {
-    let entropy = runtime.entropy();
-    let mut connection = Connection {
+    Ok(Connection {
         socket: open(target, runtime).await?,
         out: Vec::with_capacity(1024),
         input: Input::new(),
@@ -110,9 +82,25 @@ pub async fn connect(
         first_sent_ns: None,
         counts: [0; 3],
         status: b'I',
-    };
+        pipeline: Pipeline::default(),
+        commit: statements.iter().position(|one| Frame::of(&one.sql) == Frame::Commit),
+    })
+}
+
+/// Opens a connection, authenticates and prepares `statements`.
+pub async fn connect(
+    target: &Target,
+    statements: &[Statement],
+    runtime: Rc<dyn Runtime>,
+) -> Result<Connection, ConnectError> {
+    let entropy = runtime.entropy();
+    let mut connection = fresh(target, statements, runtime.clone()).await?;
     if target.tls != Tls::Disable && !target.host.starts_with(['/', '\0']) {
-        encrypt(&mut connection, target).await?;
+        match encrypt(&mut connection, target).await {
+            // As libpq: what is only preferred is tried, and then done without, on another connection.
+            Err(_) if target.tls == Tls::Prefer => connection = fresh(target, statements, runtime).await?,
+            result => result?,
+        }
     }
     greet(&mut connection, target).await?;
     authenticate(&mut connection, target, entropy).await?;
@@ -133,7 +121,7 @@ async fn encrypt(connection: &mut Connection, target: &Target) -> Result<(), Con
         Some(b'S') => {
             connection.input.take(1);
             let result = connection.socket.encrypt(target, connection.input.unread()).await;
-            result.map_err(|message| refused("connect", "", message, "", false))
+            result.map_err(|message| refused("connect", message, "", false))
         }
         Some(b'N') if target.tls == Tls::Prefer => {
             connection.input.take(1);
@@ -143,7 +131,6 @@ async fn encrypt(connection: &mut Connection, target: &Target) -> Result<(), Con
             let message = format!("{target:?} does not encrypt connections (ssl is off), which the target demands");
             Err(refused(
                 "connect",
-                "",
                 message,
                 "Switch the server's encryption on, or demand none.",
                 false,
@@ -208,7 +195,6 @@ async fn answer(
     let auth = |message: String| {
         refused(
             "auth",
-            "",
             message,
             "Check user, password and the server's pg_hba.conf.",
             false,
@@ -272,20 +258,7 @@ async fn prepare(connection: &mut Connection, statements: &[Statement]) -> Resul
         }
         sync(&mut connection.out);
         connection.flush().await.map_err(from_failure)?;
-        connection.complete(false).await.map_err(|failure| match failure {
-            Failure::Fatal(mut error) | Failure::Retry(mut error) => {
-                error.message = format!("a statement of the workload could not be prepared: {}", error.message);
-                if error.hint.is_empty() {
-                    error.hint = "Has the dataset been loaded into this database?".into();
-                }
-                ConnectError {
-                    class: "sql",
-                    error,
-                    transient: false,
-                }
-            }
-            lost => from_failure(lost),
-        })?;
+        connection.complete(false).await.map_err(not_prepared)?;
     }
     Ok(())
 }

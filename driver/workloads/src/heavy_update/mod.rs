@@ -201,6 +201,7 @@ impl Workload for HeavyUpdate {
                 session.execute(SELECT_OBJECT, &[object]).await?;
                 session.execute(DELETE_LINE, &[object, int(*renewed)]).await?;
                 session.execute(INSERT_LINE, &[object, int(*renewed), note]).await?;
+                session.commit_follows();
                 session.execute(UPDATE_LINE, &[note, object, int(*changed)]).await?;
                 session.execute(COMMIT, &[]).await?;
             }

@@ -370,7 +370,19 @@ impl<const PARTS: u16> Workload for Oltp<PARTS> {
 
     #[inline]
     async fn run<S: Session>(&self, input: &Input, session: &mut S) -> Result<Outcome, Failure> {
-        for operation in &input.operations {
+        // A transaction that writes ends with an INSERT, if any, and COMMIT.
+        let last = match input.operations.as_slice() {
+            [
+                ..,
+                Operation::Insert { .. } | Operation::Update { .. },
+                Operation::Plain { .. },
+            ] => input.operations.len() - 2,
+            _ => usize::MAX,
+        };
+        for (index, operation) in input.operations.iter().enumerate() {
+            if index == last {
+                session.commit_follows();
+            }
             Self::operation(operation, &input.text, session).await?;
         }
         Ok(Outcome::Committed)

@@ -137,6 +137,7 @@ impl Workload for Tpcb {
         session.execute(SELECT_ACCOUNT, &[int(aid)]).await?;
         session.execute(UPDATE_TELLER, &[int(delta), int(tid)]).await?;
         session.execute(UPDATE_BRANCH, &[int(delta), int(bid)]).await?;
+        session.commit_follows();
         session
             .execute(INSERT_HISTORY, &[int(tid), int(bid), int(aid), int(delta)])
             .await?;

@@ -56,6 +56,8 @@ impl Session for Recording {
         Ok(rows)
     }
 
+    fn commit_follows(&mut self) {}
+
     fn first_sent_ns(&self) -> Option<u64> {
         None
     }

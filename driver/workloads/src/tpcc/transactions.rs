@@ -66,6 +66,9 @@ pub async fn new_order<S: Session>(session: &mut S, place: Place, order: &NewOrd
             Value::Text(details.district_info(index)),
         ]);
     }
+    if !order.unused_item {
+        session.commit_follows();
+    }
     session
         .execute(statements::lines(place.set, lines.len()), &parameters)
         .await?;
@@ -244,6 +247,7 @@ pub async fn payment<S: Session>(session: &mut S, place: Place, payment: Payment
         amount,
         Value::Text(&history),
     ];
+    session.commit_follows();
     session.execute(place.id(Fixed::PaymentHistory), &row).await?;
     commit(session).await
 }
@@ -342,6 +346,9 @@ pub async fn delivery<S: Session>(session: &mut S, place: Place, carrier_id: i32
             &amounts[index]
         };
         let update = [Value::Text(amount), key[0], key[1], key[2]];
+        if !waiting[index + 1..].contains(&true) {
+            session.commit_follows();
+        }
         session
             .execute(place.id(Fixed::DeliveryCustomerUpdate), &update)
             .await?;
