@@ -52,7 +52,8 @@ def page() -> str:
     lines = [INTRODUCTION.rstrip("\n")]
     for key, one in sorted(provoked.items()):
         cause, _, server = key.partition(" on ")
-        lines.append(f"| `{cause}` | {server or 'PostgreSQL'} | {one['how']} | {', '.join(f'`{name}`' for name in one['named'])} |")
+        named = ", ".join(f"`{name}`" for name in one["named"])
+        lines.append(f"| `{cause}` | {server or 'PostgreSQL'} | {one['how']} | {named} |")
     lines += ["", *CALM_INTRODUCTION.splitlines()]
     for which, one in sorted(json.loads(CALM.read_text()).items()):
         lines.append(f"| {which} | {one['how']} | {', '.join(f'`{name}`' for name in one['warnings']) or 'none'} |")
