@@ -5,6 +5,7 @@
 //! the mode without root, which records a folder. See `docs/reference/powerloss.md`.
 
 pub mod arguments;
+pub mod asked;
 pub mod classify;
 pub mod control;
 pub mod event;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use dyno_powerloss::arguments::Arguments;
+use dyno_powerloss::asked::{self, Asked};
 use dyno_powerloss::classify::Classifier;
 use dyno_powerloss::control::{self, Handler};
 use dyno_powerloss::fault::Fault;
@@ -19,6 +20,7 @@ use dyno_powerloss::replay::Recording;
 use dyno_powerloss::session::{self, Access, Stop};
 use dyno_powerloss::state::{Kind, State};
 use dyno_powerloss::store::Store;
+use fuser::Filesystem;
 use serde_json::{Value, json};
 
 const USAGE: &str = "\
@@ -83,49 +85,51 @@ fn serve(words: impl Iterator<Item = String>) -> Result<(), String> {
     let arguments = Arguments::parse(words, &["store", "mount", "size", "fault", "log-max"])?;
     let folder = PathBuf::from(arguments.required("store")?);
     let limit = log_limit(&arguments, &folder)?;
-    let store = Store::create(&folder, arguments.required_number("size")?, limit, monotonic_ns).map_err(text)?;
-    if let Some(fault) = arguments.text("fault") {
-        store.set_fault(Fault::parse(fault)?);
-    }
-    let store = Arc::new(store);
+    let size = arguments.required_number("size")?;
+    let store = Arc::new(Store::create(&folder, size, limit, monotonic_ns).map_err(text)?);
     let stop = Stop::default();
-    let handler = record_handler(store.clone(), stop.clone());
+    let handler = asked_from_now(&arguments, &store, &stop)?;
     session::declare_io_flusher();
-    let point = PathBuf::from(arguments.required("mount")?);
-    session::serve(
-        ImageFs::new(store),
-        &point,
-        "dyno-powerloss",
-        Access::Owner,
-        &stop,
-        || control::listen(&folder, "control.sock", handler),
-    )
-    .map_err(text)
+    let served = Served {
+        filesystem: ImageFs::new(store),
+        access: Access::Owner,
+        stop,
+        handler,
+    };
+    served.run(&arguments, &folder, "control.sock")
 }
 
-fn record_handler(store: Arc<Store>, stop: Stop) -> Arc<Handler> {
-    Arc::new(move |verb, question| match verb {
-        "status" => serde_json::to_value(store.status()).map_err(text),
-        "base" => store.base().map(|seq| json!({"base_seq": seq})).map_err(|number| {
-            let refused = store.status().error;
-            format!("{}; {refused}", io::Error::from_raw_os_error(number))
-        }),
-        "cut" => {
-            store.cut();
-            Ok(json!({}))
-        }
-        "fault" => {
-            store.set_fault(Fault::parse(question["fault"].as_str().unwrap_or_default())?);
-            Ok(json!({}))
-        }
-        "stop" => {
-            stop.set();
-            Ok(json!({}))
-        }
-        other => Err(format!(
-            "there is no `{other}`; there are status, base, cut, fault, stop"
-        )),
-    })
+/// Sets the fault that the command line asks for; what answers on the socket.
+fn asked_from_now(arguments: &Arguments, recording: &Arc<impl Asked>, stop: &Stop) -> Result<Arc<Handler>, String> {
+    if let Some(fault) = arguments.text("fault") {
+        recording.set_fault(Fault::parse(fault)?);
+    }
+    Ok(asked::handler(recording.clone(), stop.clone()))
+}
+
+/// A file system and who answers for it.
+struct Served<F> {
+    filesystem: F,
+    access: Access,
+    stop: Stop,
+    handler: Arc<Handler>,
+}
+
+impl<F: Filesystem> Served<F> {
+    /// Until it is stopped; the socket is there once it is mounted.
+    fn run(self, arguments: &Arguments, folder: &Path, socket: &str) -> Result<(), String> {
+        let point = PathBuf::from(arguments.required("mount")?);
+        let listen = || control::listen(folder, socket, self.handler);
+        session::serve(
+            self.filesystem,
+            &point,
+            "dyno-powerloss",
+            self.access,
+            &self.stop,
+            listen,
+        )
+        .map_err(text)
+    }
 }
 
 fn plan(words: impl Iterator<Item = String>) -> Result<(), String> {
@@ -162,16 +166,13 @@ fn present(words: impl Iterator<Item = String>) -> Result<(), String> {
     let stop = Stop::default();
     let handler = present_handler(presenter.clone(), stop.clone());
     session::declare_io_flusher();
-    let point = PathBuf::from(arguments.required("mount")?);
-    session::serve(
-        ImageFs::new(presenter),
-        &point,
-        "dyno-powerloss",
-        Access::Owner,
-        &stop,
-        || control::listen(&folder, "present.sock", handler),
-    )
-    .map_err(text)
+    let served = Served {
+        filesystem: ImageFs::new(presenter),
+        access: Access::Owner,
+        stop,
+        handler,
+    };
+    served.run(&arguments, &folder, "present.sock")
 }
 
 fn present_handler(presenter: Arc<Presenter>, stop: Stop) -> Arc<Handler> {
@@ -204,49 +205,22 @@ fn dir_serve(words: impl Iterator<Item = String>) -> Result<(), String> {
     let behind = PathBuf::from(arguments.required("behind")?);
     session::allow_many_files();
     let limit = log_limit(&arguments, &folder)?;
-    let recorder = Recorder::create(&folder, &behind, limit, monotonic_ns).map_err(text)?;
-    if let Some(fault) = arguments.text("fault") {
-        recorder.set_fault(Fault::parse(fault)?);
-    }
-    let recorder = Arc::new(recorder);
+    let recorder = Arc::new(Recorder::create(&folder, &behind, limit, monotonic_ns).map_err(text)?);
     let stop = Stop::default();
-    let handler = folder_handler(recorder.clone(), stop.clone());
-    let point = PathBuf::from(arguments.required("mount")?);
+    let handler = asked_from_now(&arguments, &recorder, &stop)?;
     // SAFETY: both only read or set a number of this process.
     let root = unsafe {
         libc::umask(0);
         libc::geteuid() == 0
     };
     let access = if root { Access::All } else { Access::Owner };
-    session::serve(FolderFs::new(recorder), &point, "dyno-powerloss", access, &stop, || {
-        control::listen(&folder, "control.sock", handler)
-    })
-    .map_err(text)
-}
-
-fn folder_handler(recorder: Arc<Recorder>, stop: Stop) -> Arc<Handler> {
-    Arc::new(move |verb, question| match verb {
-        "status" => serde_json::to_value(recorder.status()).map_err(text),
-        "base" => recorder.base().map(|seq| json!({"base_seq": seq})).map_err(|number| {
-            let refused = recorder.status().error;
-            format!("{}; {refused}", io::Error::from_raw_os_error(number))
-        }),
-        "cut" => {
-            recorder.cut();
-            Ok(json!({}))
-        }
-        "fault" => {
-            recorder.set_fault(Fault::parse(question["fault"].as_str().unwrap_or_default())?);
-            Ok(json!({}))
-        }
-        "stop" => {
-            stop.set();
-            Ok(json!({}))
-        }
-        other => Err(format!(
-            "there is no `{other}`; there are status, base, cut, fault, stop"
-        )),
-    })
+    let served = Served {
+        filesystem: FolderFs::new(recorder),
+        access,
+        stop,
+        handler,
+    };
+    served.run(&arguments, &folder, "control.sock")
 }
 
 fn dir_plan(words: impl Iterator<Item = String>) -> Result<(), String> {
