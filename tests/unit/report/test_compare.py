@@ -71,6 +71,10 @@ def test_unlike_runs_are_refused_or_warned_of(runs: Path, tmp_path: Path) -> Non
     other = make_study.make_run(tmp_path / "other", measure_s=12, warmup_s=0, rate_s=0, threads=32)
     assert "connections differs: A 8; B 32" in ask(runs, "a/0", str(other)).output
     plan = json.loads((other / "plan.json").read_text())
+    (other / "plan.json").write_text(json.dumps({**plan, "pipeline": True}))
+    warned = ask(runs, "a/0", str(other)).output
+    assert "sending of BEGIN and COMMIT differs: A one by one; B pipelined" in " ".join(warned.split())
+    assert "sending of BEGIN" not in ask(runs, "a/0", "a/1").output
     plan["workload"]["scale"] = 99
     (other / "plan.json").write_text(json.dumps(plan))
     refused = ask(runs, "a/0", str(other))
