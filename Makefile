@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DRIVER := target/release/dyno-driver target/release/dyno-powerloss
+# Tests that watch or change the whole machine: nothing else runs beside them.
+ALONE := $(wildcard tests/engines/test_explain_*.py) tests/engines/test_apply_host.py
 # Runs as this user keep their caches apart from the checkout's; tests never write bytecode into the tree.
 export PYTHONDONTWRITEBYTECODE := 1
 
