@@ -35,7 +35,8 @@ test: setup
 	  /usr/lib/x86_64-linux-gnu/libaio.so.1=libaio1
 	@timeout 300 tools/servers >/dev/null || echo "make test: without these servers the tests that need them are skipped"
 	cargo test --quiet --workspace
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n 2 --dist loadfile $(ALONE:%=--ignore=%)
+	$(BIN)/pytest -q $(ALONE)
 
 ## engines: provoke every cause of stalls that can be provoked here, and renew the table of what was named
 engines: setup

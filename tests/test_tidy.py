@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,16 @@ def test_libraries_do_not_print(path: Path) -> None:
             )
 
 
+def twice(paths: Iterable[Path]) -> list[str]:
+    """Names that more than one test file has: the test runner takes one for the other."""
+    names = Counter(path.name for path in paths)
+    return [name for name, count in names.items() if count > 1]
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    assert not twice((ROOT / "tests").rglob("test_*.py"))
+
+
 def test_the_rules_catch_what_they_forbid() -> None:
     """The negative controls of this file: a check that cannot fail is worth nothing."""
     assert ENGINE_WORDS.search("if engine == 'postgresql':")
@@ -119,3 +131,4 @@ def test_the_rules_catch_what_they_forbid() -> None:
     assert RANDOMNESS.search("rng = np.random.default_rng()")
     assert RANDOMNESS.search("import random")
     assert not RANDOMNESS.search("rng = np.random.default_rng(seed)")
+    assert twice([Path("a/test_x.py"), Path("b/test_x.py"), Path("b/test_y.py")]) == ["test_x.py"]
