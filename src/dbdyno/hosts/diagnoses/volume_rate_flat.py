@@ -19,7 +19,10 @@ References: an article on long reports with Spark (Percona, 2016): a host that s
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 
 from dbdyno.hosts.diagnoses._disk import busy, data_device, operations
 from dbdyno.model.diagnosis import Diagnosis
@@ -28,9 +31,15 @@ from dbdyno.model.finding import Finding, Fix, Needs, Severity
 from dbdyno.model.recording import Floats, Recording, Series, Stall
 from dbdyno.model.units import bytes_text
 
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
 _SECONDS_MIN = 30.0
 _FLAT = 0.04
 """Distance of the ninth decile from the first, over the median: what a limit holds hardly varies."""
+_HIGHER = 1.15
+"""Times the value at which it stands that was never passed: else a burst was over, or a cache full."""
+_HIGHEST = 0.98
+"""Quantile that stands for the most: one second alone may be an error of the clock."""
 _QUEUE = 2.0
 _VARIES = 1.5
 """The queue's ninth decile over its first: more or less is asked for."""
@@ -50,7 +59,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     seconds = float(used.seconds[full].sum())
     if seconds < _SECONDS_MIN or _varies(queue.values[full]) < _VARIES:
         return None
-    bytes_flat, rate_flat = _spread(moved.values[full]) <= _FLAT, _spread(rate.values[full]) <= _FLAT
+    bytes_flat, rate_flat = _stands(moved, full), _stands(rate, full)
     if not (bytes_flat or rate_flat) or _group_limit(recording, rate.where(full).median()):
         return None
     by_bytes, per_s = moved.where(full).median(), rate.where(full).median()
@@ -79,6 +88,11 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         ),
         series=(f"disk.busy_ms/{device}", f"disk.queue_ms/{device}", writes.name, rate.name),
     )
+
+
+def _stands(series: Series, full: Mask) -> bool:
+    """Whether it stood at one value while the disk was full, and never went higher."""
+    return _spread(series.values[full]) <= _FLAT and series.quantile(_HIGHEST) <= _HIGHER * series.where(full).median()
 
 
 def _spread(values: Floats) -> float:
