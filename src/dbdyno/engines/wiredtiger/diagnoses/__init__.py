@@ -1,0 +1,1 @@
+"""Diagnoses of this engine, one file each (model/diagnosis.py)."""
