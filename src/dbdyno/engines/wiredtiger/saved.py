@@ -27,7 +27,8 @@ _LOOKED_AT_MAX = 20
 _BUSY = 0.8
 """A dip is a stall only while at least this share of the usual number of clients is busy; else less was asked for."""
 _WORDS = re.compile(r"opcounters")
-_MARKS = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[{}]', re.DOTALL)
+_MARKS = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|\'(?:[^\'\\]|\\.)*+(?:\'|\\?\Z)|[{}]', re.DOTALL)
+"""Quoted words and braces. A word that nothing closes goes on to the end: else each of many would be looked through."""
 _OPENING = re.compile(r"\{")
 
 

@@ -181,6 +181,12 @@ def test_no_answer_is_not_recognised(text: str) -> None:
         saved.recording([text])
 
 
+@pytest.mark.parametrize("piece", ['"a\\', "{ '", "{", '{"a":'])
+def test_a_text_without_an_end_takes_no_longer_than_its_length(piece: str) -> None:
+    """Searched from each of its quotes anew it would take minutes."""
+    assert not saved.recognises("opcounters {" + piece * 100_000)
+
+
 def test_the_command_explains_it_and_refuses_half_of_it(tmp_path: Path) -> None:
     path = tmp_path / "status.json"
     path.write_text(json.dumps(dirty(0)))
