@@ -29,6 +29,7 @@ from dbdyno.model.units import seconds_text
 _WAITING = 2.5
 _SHARE = 0.4
 _SLACK_S = 3.0
+_TABLE_QUEUE = 2
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
@@ -43,6 +44,8 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     busy = _at(clients, where).mean()
     if waiting.mean() < _WAITING or waiting.mean() < _SHARE * busy:
         return None
+    if _behind_a_table(recording, where):
+        return None  # Whoever holds the rows waits for a table: the queue is only its shadow.
     holder, held_s = _holder(recording, where)
     table = _table(recording, where)
     return Finding(
@@ -74,6 +77,15 @@ def _at(series: Series, where: tuple[float, float]) -> Series:
     """The values in that stretch; of what is asked rarely, the nearest around it."""
     exact = series.between(*where)
     return exact if len(exact) else series.between(where[0] - _SLACK_S, where[1] + _SLACK_S)
+
+
+def _behind_a_table(recording: Recording, where: tuple[float, float]) -> bool:
+    """Whether a statement wanted a table alone, and others queued for the table behind it."""
+    try:
+        waiting, alone = (recording.series("metadata_locks", name) for name in ("waiting", "alone"))
+        return _at(waiting, where).max() >= _TABLE_QUEUE and _at(alone, where).max() >= 1
+    except MissingFact:
+        return False
 
 
 def _holder(recording: Recording, where: tuple[float, float]) -> tuple[str, float]:

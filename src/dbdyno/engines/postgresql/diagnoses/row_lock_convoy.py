@@ -74,7 +74,8 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         fixes=(setting(recording.facts, "idle_in_transaction_session_timeout", 30_000),) if slept else (),
         risk="The time-out cancels transactions of clients that pause longer." if slept else "The application changes.",
         verify="The share of waits for transactionid and tuple falls.",
-        confidence=0.5 if (by_commit or in_circles) and not slept else 0.9,
+        # Who waits in a circle may be seen between two statements: that is no transaction that sleeps.
+        confidence=0.5 if in_circles or (by_commit and not slept) else 0.9,
         ruled_out=(
             f"locks on whole tables: {tables:.0%} of the clients' time",
             f"slow commits alone: {log:.0%} of the clients' time",
