@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from pathlib import Path
@@ -49,6 +50,8 @@ class Lock:
     def release(self) -> None:
         self._depth -= 1
         if self._depth == 0 and self._file is not None:
-            os.ftruncate(self._file, 0)
+            # It may be gone with its folder, and not every file system knows such a file any more.
+            with contextlib.suppress(FileNotFoundError):
+                os.ftruncate(self._file, 0)
             os.close(self._file)
             self._file = None
