@@ -20,7 +20,7 @@ help:
 ## setup: install what dyno needs (Python environment, driver)
 setup: $(VENV)/.ready driver
 
-## demo: tune a private server from nothing and write a report (about 15 minutes on 2 cores)
+## demo: tune a private server from nothing and write a report (about 18 minutes on 2 cores)
 demo: setup
 	@tools/need mkfs.xfs=xfsprogs || echo "make demo: without a volume of its own the plain disk is used"
 	@tools/demo
