@@ -71,7 +71,8 @@ SCARCE = [
     ),
     Provocation(
         "dirty-page-ceiling", "a ceiling of 4 % of dirty pages",
-        {"innodb_max_dirty_pages_pct": 4, "innodb_max_dirty_pages_pct_lwm": 0}, on=("mariadb", "mysql"),
+        {"innodb_max_dirty_pages_pct": 4, "innodb_max_dirty_pages_pct_lwm": 0, "innodb_log_file_size": 1024 * MIB},
+        on=("mariadb", "mysql"),
     ),
     Provocation(
         "buffer-pool-too-small", "a pool of 8 MiB for a table of 140",
