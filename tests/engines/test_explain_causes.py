@@ -206,6 +206,7 @@ def test_another_program_that_writes(small_disk: Sandbox, tmp_path: Path) -> Non
     keep("bulk-writer", "a hundred dd on the server's volume of 300 operations a second", named)
 
 
+@pytest.mark.engines_full
 def test_a_control_group_without_room(tmp_path: Path) -> None:
     need_driver()
     reads = WorkloadSpec(name="oltp_read_only", options={"tables": "1", "table_size": "600000"})

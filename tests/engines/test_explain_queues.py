@@ -87,6 +87,7 @@ def test_numbers_of_transactions_that_are_not_frozen(box: Sandbox, tmp_path: Pat
     )
 
 
+@pytest.mark.engines_full
 def test_a_disk_whose_syncs_become_slow(box: Sandbox, tmp_path: Path) -> None:
     with brake(box) as disk:
 
