@@ -115,3 +115,15 @@ def test_a_password_that_nobody_can_read(tmp_path: Path, text: str, mode: int) -
 def test_without_option_files_nothing_is_well(tmp_path: Path) -> None:
     (fact,) = read_files(tmp_path, Facts(()))
     assert fact.unknown
+
+
+def test_the_administrators_option_file_is_where_the_list_of_users_says(tmp_path: Path) -> None:
+    for folder in ("etc", "srv", "srv/admin"):
+        (tmp_path / folder).mkdir(mode=0o755)
+    (tmp_path / "etc/passwd").write_text("root:x:0:0:root:/srv/admin:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n")
+    file = tmp_path / "srv/admin/.my.cnf"
+    file.write_text("[client]\npassword = secret\n")
+    for mode, found in ((0o644, "/srv/admin/.my.cnf"), (0o600, "")):
+        file.chmod(mode)
+        (fact,) = read_files(tmp_path, Facts(()))
+        assert (fact.value, fact.unknown) == (found, "")

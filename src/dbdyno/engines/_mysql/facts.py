@@ -23,8 +23,7 @@ from dbdyno.model.probe import Column, ColumnKind, Probe
 
 RATES = ("innodb_os_log_written", "innodb_pages_written", "com_commit", "queries", "opened_tables")
 _CONFIG_BYTES_MAX = 1 << 20
-# The last one is the administrator's, whose home the Filesystem Hierarchy Standard puts there.
-_CONFIG_FILES = ("/etc/my.cnf", "/etc/mysql/my.cnf", "/etc/mysql/mariadb.cnf", "/root/.my.cnf")
+_CONFIG_FILES = ("/etc/my.cnf", "/etc/mysql/my.cnf", "/etc/mysql/mariadb.cnf")
 _CONFIG_FOLDERS = ("/etc/my.cnf.d", "/etc/mysql/conf.d", "/etc/mysql/mysql.conf.d", "/etc/mysql/mariadb.conf.d")
 _CLOUDS = (("aurora_version", "aurora"), ("rds_heartbeat", "rds"), ("azure_server_name", "azure"),
            ("cloudsql_iam_authentication", "cloudsql"))  # fmt: skip
@@ -225,13 +224,22 @@ def read_files(root: Path, _facts: Facts) -> Iterator[Fact]:
 
 
 def _option_files(root: Path) -> Iterator[Path]:
-    for one in _CONFIG_FILES:
+    for one in (*_CONFIG_FILES, *_administrators(root)):
         if (path := root / one.lstrip("/")).is_file():
             yield path
     for one in _CONFIG_FOLDERS:
         folder = root / one.lstrip("/")
         if folder.is_dir():
             yield from sorted(folder.glob("*.cnf"))
+
+
+def _administrators(root: Path) -> Iterator[str]:
+    """The administrator's own option file, in the home that this machine's list of users gives."""
+    users = root / "etc/passwd"
+    for line in users.read_text(errors="replace").splitlines() if users.is_file() else ():
+        fields = line.split(":")
+        if len(fields) > 5 and fields[2] == "0":
+            yield f"{fields[5]}/.my.cnf"
 
 
 def _reachable(root: Path, file: Path) -> bool:

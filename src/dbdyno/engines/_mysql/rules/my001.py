@@ -12,26 +12,14 @@ References: the table advisories.toml of this folder, each row with its source a
 """
 
 from dbdyno.engines._mysql.rules._setting import by_hand
+from dbdyno.engines.support import support_ends
 from dbdyno.model.facts import Facts
-from dbdyno.model.finding import Finding, Severity
+from dbdyno.model.finding import Finding
 from dbdyno.model.rule import Rule
 
 
 def check(facts: Facts) -> Finding | None:
-    series, end, now = (
-        facts.text("server.series"),
-        facts.number("server.end_of_life_unix_s"),
-        facts.number("check.unix_s"),
-    )
-    days = (end - now) / 86400
-    if days > 90:
-        return None
-    when = f"ended {-days:.0f} days ago" if days < 0 else f"ends in {days:.0f} days"
-    return Finding(
-        says=f"Support of {series} {when}.",
-        severity=Severity.WARNING if days < 0 else Severity.ADVICE,
-        fixes=(by_hand("version", "update the server to a series with long support"),),
-    )
+    return support_ends(facts, by_hand("version", "update the server to a series with long support"))
 
 
 RULE = Rule(
