@@ -10,9 +10,8 @@ BIN := $(VENV)/bin
 DRIVER := target/release/dyno-driver target/release/dyno-powerloss
 # Tests that watch or change the whole machine: nothing else runs beside them.
 ALONE := $(wildcard tests/engines/test_explain_*.py) tests/engines/test_apply_host.py
-# What other programs on the machine hid from a real server's test (a stall, an answer in time) is tried once more, and
-# what fails twice fails.
-tested = $(BIN)/pytest -q $(1) || { echo "make test: what failed, once more"; $(BIN)/pytest -q --last-failed $(1); }
+# A stall that other programs on the machine hid is provoked once more; what fails twice fails.
+alone = $(BIN)/pytest -q $(ALONE)
 # Runs as this user keep their caches apart from the checkout's; tests never write bytecode into the tree.
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -38,8 +37,8 @@ test: setup
 	  /usr/lib/x86_64-linux-gnu/libaio.so.1=libaio1
 	@timeout 300 tools/servers >/dev/null || echo "make test: without these servers the tests that need them are skipped"
 	cargo test --quiet --workspace
-	$(call tested,-n 2 --dist loadfile $(ALONE:%=--ignore=%))
-	$(call tested,$(ALONE))
+	$(BIN)/pytest -q -n 2 --dist loadfile $(ALONE:%=--ignore=%)
+	$(alone) || { echo "make test: what failed, once more"; $(alone) --last-failed; }
 
 ## engines: provoke every cause of stalls that can be provoked here, and renew the table of what was named
 engines: setup
