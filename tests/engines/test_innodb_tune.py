@@ -21,7 +21,8 @@ from dbdyno.sandbox.sandbox import Sandbox, create
 
 pytestmark = [pytest.mark.engines, pytest.mark.timeout(600)]
 
-SHORT = "--time 2 --warmup-time 0 --rate-time 2 --validate-time 3 --threads 2 --scale 1".split()
+LENGTHS = {"time": 2, "warmup-time": 0, "rate-time": 2, "validate-time": 3, "threads": 2, "scale": 1}
+SHORT = [word for name, value in LENGTHS.items() for word in (f"--{name}", str(value))]
 DYNO = [sys.executable, "-c", "from dbdyno.cli.main import main; main()"]
 ONLINE = "innodb_io_capacity,innodb_lru_scan_depth,innodb_adaptive_flushing_lwm"
 WITHOUT_BINLOG = ["--no-pitr", "--no-replication"]

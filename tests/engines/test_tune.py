@@ -21,7 +21,8 @@ from dbdyno.tune.store import open_study
 
 pytestmark = [pytest.mark.engines, pytest.mark.timeout(900)]
 
-SHORT = "--time 2 --warmup-time 0 --rate-time 2 --validate-time 3 --threads 2 --scale 1".split()
+LENGTHS = {"time": 2, "warmup-time": 0, "rate-time": 2, "validate-time": 3, "threads": 2, "scale": 1}
+SHORT = [word for name, value in LENGTHS.items() for word in (f"--{name}", str(value))]
 NO_PROOF = ["--crash-states", "0"]
 DYNO = [sys.executable, "-c", "from dbdyno.cli.main import main; main()"]
 
