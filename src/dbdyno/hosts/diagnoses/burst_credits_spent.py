@@ -12,8 +12,8 @@ Cost: money.
 
 Rivals: a load that merely asks for less (then the disk is no longer busy); a checkpoint (it ends).
 
-References: an article on databases on ZFS (Percona, 2018): 3500 to 1100 operations a second after about 3000 s;
-"Performance of Various EBS Storage Types in AWS" (Percona, 2018).
+References: an article on databases on ZFS (Percona, 2021): 3500 to 1100 operations a second after about 3000 s;
+"Performance of Various EBS Storage Types in AWS" (Percona, 2021).
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ DIAGNOSIS = Diagnosis(
     id="burst-credits-spent",
     title="The disk's burst is over",
     check=check,
-    source="Performance of Various EBS Storage Types in AWS (Percona, 2018)",
+    source="Performance of Various EBS Storage Types in AWS (Percona, 2021)",
     bad=lambda: _example(spent=True),
     good=lambda: _example(spent=False),
 )
