@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,10 +18,10 @@ from typing import Any
 
 import msgspec
 
-import dbdyno
 from dbdyno.model.clock import Clock
 from dbdyno.model.errors import HostError
 from dbdyno.model.record import Record, from_json, to_json
+from dbdyno.run.programs import find_program
 from dbdyno.sandbox import process
 from dbdyno.sandbox.process import ProcessId
 
@@ -68,30 +67,8 @@ class CrashState(Record, frozen=True, kw_only=True):
 
 
 def find_powerloss(environment: Mapping[str, str] | None = None) -> Path:
-    """The program: `$DYNO_POWERLOSS`, the package's own, one on PATH, the checkout's. Raises `HostError`."""
-    environment = os.environ if environment is None else environment
-    if chosen := environment.get("DYNO_POWERLOSS"):
-        if _executable(Path(chosen)):
-            return Path(chosen)
-        raise HostError("DYNO_POWERLOSS names no program.", found=chosen, todo=f"let it name the {BINARY} binary")
-    package = Path(dbdyno.__file__).parent
-    places = [package / "_bin" / BINARY]
-    if on_path := shutil.which(BINARY, path=environment.get("PATH")):
-        places.append(Path(on_path))
-    targets = [Path(environment["CARGO_TARGET_DIR"])] if environment.get("CARGO_TARGET_DIR") else []
-    places += [folder / "release" / BINARY for folder in [*targets, package.parents[1] / "target"]]
-    for place in places:
-        if _executable(place):
-            return place
-    raise HostError(
-        "The program that records the disk is not there.",
-        found="looked at " + ", ".join(map(str, places)),
-        todo="build it with `cargo build --release`, or name it in DYNO_POWERLOSS",
-    )
-
-
-def _executable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    """The program (see `find_program`): `$DYNO_POWERLOSS` names another. Raises `HostError`."""
+    return find_program(BINARY, "DYNO_POWERLOSS", "The program that records the disk", environment)
 
 
 def plan_states(

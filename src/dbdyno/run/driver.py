@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -19,12 +18,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import dbdyno
 from dbdyno.engines.registry import engine_named
 from dbdyno.model.errors import DriverError, HostError
 from dbdyno.model.plan import Plan, WorkloadSpec
 from dbdyno.model.record import to_dict, to_json
 from dbdyno.model.target import Secret, Target
+from dbdyno.run.programs import find_program
 from dbdyno.run.record import parse_event
 
 PROTOCOL = 1
@@ -50,30 +49,8 @@ Progress = Callable[[dict[str, Any]], None]
 
 
 def find_driver(environment: Mapping[str, str] | None = None) -> Path:
-    """The driver's binary: `$DYNO_DRIVER`, the package's own, one on PATH, the checkout's. Raises `HostError`."""
-    environment = os.environ if environment is None else environment
-    if chosen := environment.get("DYNO_DRIVER"):
-        if _executable(Path(chosen)):
-            return Path(chosen)
-        raise HostError("DYNO_DRIVER names no program.", found=chosen, todo=f"let it name the {BINARY} binary")
-    package = Path(dbdyno.__file__).parent
-    places = [package / "_bin" / BINARY]
-    if on_path := shutil.which(BINARY, path=environment.get("PATH")):
-        places.append(Path(on_path))
-    targets = [Path(environment["CARGO_TARGET_DIR"])] if environment.get("CARGO_TARGET_DIR") else []
-    places += [folder / "release" / BINARY for folder in [*targets, package.parents[1] / "target"]]
-    for place in places:
-        if _executable(place):
-            return place
-    raise HostError(
-        "The load driver is not there.",
-        found="looked at " + ", ".join(map(str, places)),
-        todo="build it with `cargo build --release`, or name it in DYNO_DRIVER",
-    )
-
-
-def _executable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    """The driver's binary (see `find_program`): `$DYNO_DRIVER` names another. Raises `HostError`."""
+    return find_program(BINARY, "DYNO_DRIVER", "The load driver", environment)
 
 
 def list_workloads(environment: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
