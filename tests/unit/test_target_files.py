@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.engines.registry import products
-from dbdyno.model.errors import UsageError
+from dbdyno.model.errors import SandboxError, UsageError
 from dbdyno.model.home import Home
 from dbdyno.model.target import Permission
 from dbdyno.sandbox import targets
@@ -106,3 +106,13 @@ def test_a_password_may_come_from_a_variable(tmp_path: Path) -> None:
 def test_a_bad_target_file_is_refused_with_what_is_wrong(text: str, says: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=says):
         resolve(write(tmp_path, text), tmp_path)
+
+
+def test_a_sandbox_is_not_made_to_be_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text('url = "sandbox:postgresql?name=new"\n')
+    for text in ("sandbox:postgresql?name=new", str(file)):
+        with pytest.raises(SandboxError, match="no sandbox 'new'") as refused:
+            targets.resolve(text, home=Home(tmp_path), environment={}, clock=NoClock(), make=False)
+        assert "dyno sandbox create" in refused.value.todo
+    assert [path.name for path in tmp_path.iterdir()] == ["t.toml"]

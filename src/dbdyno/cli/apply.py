@@ -139,7 +139,7 @@ def _server(
     if target is None:
         yield None, None
         return
-    resolved = find_target(target, allow)
+    resolved = find_target(target, allow, make=False)
     if plan.engine and resolved.kind.name != plan.engine and not take_back:
         raise UsageError(f"The fixes are for {plan.engine}.", found=f"{target} is {resolved.kind.name}")
     hand = TargetServer(resolved, SystemClock())

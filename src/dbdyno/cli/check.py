@@ -191,7 +191,7 @@ def _one(given: dict[str, Any], options: Options) -> Checked:
 
 
 def _target(text: str, host: str | None, options: Options) -> Checked:
-    with find_target(text).serving() as served:
+    with find_target(text, make=False).serving() as served:
         return audit(served.target, served.secret, served.kind, find_host(host, served.target), options)
 
 

@@ -62,7 +62,7 @@ def command(
         where = find_host(host, None)
         checked = audit_host(where, options)
     else:
-        with find_target(target).serving() as served:
+        with find_target(target, make=False).serving() as served:
             where = find_host(host, served.target)
             checked = audit(served.target, served.secret, served.kind, where, options)
     write_dump(out, checked, _machine(where, checked, token, timeout_s))

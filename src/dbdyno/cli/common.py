@@ -69,6 +69,15 @@ def allow_option(function: F) -> F:
     )(function)
 
 
-def find_target(text: str, allow: Iterable[str] = ()) -> Resolved:
-    """The server that TARGET means. A sandbox that does not exist is made; use `.serving()` to have it run."""
-    return resolve(text, home=home(), allow=allow, environment=os.environ, clock=SystemClock(), on_note=say_note)
+def find_target(text: str, allow: Iterable[str] = (), *, make: bool = True) -> Resolved:
+    """The server that TARGET means. A sandbox that does not exist is made; use `.serving()` to have it run. Verbs that
+    only read say `make=False`: nothing is learnt from a server that was not there before."""
+    return resolve(
+        text,
+        home=home(),
+        allow=allow,
+        environment=os.environ,
+        clock=SystemClock(),
+        on_note=say_note,
+        make=make,
+    )

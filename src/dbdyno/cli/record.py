@@ -96,7 +96,7 @@ def command(context: click.Context, /, target: str, **words: Any) -> None:
     """
     clock = SystemClock()
     with (
-        find_target(target).observing() as resolved,
+        find_target(target, make=False).observing() as resolved,
         machine_of(words["host"], resolved, clock) as machine,
         stopping() as stop,
     ):

@@ -77,7 +77,7 @@ def _live(target: str, host: str | None, every_s: float, stack: contextlib.ExitS
     from dbdyno.view.source import LiveSource
 
     clock = SystemClock()
-    served = stack.enter_context(find_target(target).observing())
+    served = stack.enter_context(find_target(target, make=False).observing())
     machine = stack.enter_context(machine_of(host, served, clock))
     box = served.sandbox
 

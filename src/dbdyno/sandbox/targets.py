@@ -22,7 +22,7 @@ from typing import Any
 from dbdyno.engines.registry import checkable_named, engine_named, products, whole
 from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Checkable, Engine
-from dbdyno.model.errors import DriverError, PermissionRefused, UsageError
+from dbdyno.model.errors import DriverError, PermissionRefused, SandboxError, UsageError
 from dbdyno.model.home import Home
 from dbdyno.model.target import Permission, Secret, Target
 from dbdyno.sandbox.options import SCHEME, SandboxUrl, parse_url
@@ -132,25 +132,44 @@ def resolve(
     environment: Mapping[str, str],
     clock: Clock,
     on_note: Callable[[str], None] = lambda _: None,
+    make: bool = True,
 ) -> Resolved:
     """Finds the server that `text` means; makes a sandbox that does not exist yet (it is not started).
 
-    Raises `UsageError` for words that cannot be understood, `SandboxError` when a sandbox cannot be made.
+    Raises `UsageError` for words that cannot be understood, `SandboxError` when a sandbox cannot be made, or may not
+    (`make` false: for those who only look at what is there).
     `on_note` gets what a new sandbox asked for and the machine could not give.
     """
     allowed = permissions(list(allow))
+
+    def sandbox_of(url: SandboxUrl) -> Resolved:
+        if not make:
+            _require_there(url, home)
+        return _sandbox(url, home, clock, on_note)
+
     if text.startswith(SCHEME):
-        return _sandbox(parse_url(text), home, clock, on_note)
+        return sandbox_of(parse_url(text))
     if "://" in text:
         return _server(text, allowed, environment)
     if text.endswith(".toml") or Path(text).is_file():
-        return _file(Path(text), allowed, environment, lambda url: _sandbox(url, home, clock, on_note))
+        return _file(Path(text), allowed, environment, sandbox_of)
     urls = ", ".join(f"{product}://user@host/database" for product in products(whole=False))
     sandboxes = ", ".join(SCHEME + product for product in products(whole=True))
     raise UsageError(
         "This names no server.",
         found=repr(text),
         todo=f"give a URL ({urls}), a sandbox ({sandboxes}), or a target file (*.toml)",
+    )
+
+
+def _require_there(url: SandboxUrl, home: Home) -> None:
+    if exists(home, url.name):
+        return
+    there = ", ".join(sorted(path.name for path in home.sandboxes.glob("*") if exists(home, path.name)))
+    raise SandboxError(
+        f"There is no sandbox {url.name!r}, and one that does not exist is not made to be looked at.",
+        found=f"there are: {there}" if there else "there is none at all",
+        todo=f"name one of them (name=…), or make it: dyno sandbox create {SCHEME}{url.engine}?name={url.name}",
     )
 
 
