@@ -46,7 +46,6 @@ class View:
         self.err = err
         self.plan = plan
         self.json_lines = json_lines
-        self._study: Study | None = None
         self._loaded = ""
 
     # Before the trials.
@@ -81,7 +80,6 @@ class View:
         self.err.print(f"loading   {escape(self._loaded)}")
 
     def begin(self, study: Study) -> None:
-        self._study = study
         if self.json_lines:
             return
         names = ", ".join(knob.name for knob in study.knobs)

@@ -134,7 +134,7 @@ def _finding_lines(finding: Finding, colour: bool, width: int | None) -> list[st
         lines += _part("fix", fix_text(fix))
     keeps = f" Keeps {finding.durability.name}." if finding.durability is not None else ""
     lines += _part("risk", finding.risk + keeps, width) + _part("verify", finding.verify) + _part("undo", finding.undo)
-    return [_line(line, keep_escape=colour) for line in [*lines, *_part("source", finding.source, width)]]
+    return [_line(line) for line in [*lines, *_part("source", finding.source, width)]]
 
 
 def _part(name: str, text: str, width: int | None = None) -> list[str]:
@@ -178,7 +178,7 @@ def _mark(verdict: Verdict, colour: bool) -> str:
     return f"\x1b[{_COLOURS[verdict]}m{MARKS[verdict]}\x1b[0m" if colour else MARKS[verdict]
 
 
-def _line(text: str, *, keep_escape: bool = False) -> str:
+def _line(text: str) -> str:
     """One line without control characters; our own colour at its beginning may stay."""
     for verdict, mark in MARKS.items():
         coloured = f"\x1b[{_COLOURS[verdict]}m{mark}\x1b[0m"

@@ -60,13 +60,6 @@ def _roles(wanted: Sequence[tuple[str, str]], factor: float = 1.0) -> Build:
     return build
 
 
-def _columns(probe: str, wanted: Sequence[tuple[str, str]]) -> Build:
-    def build(store: SampleStore) -> list[Curve]:
-        return [Curve(label, store.series(probe, column)) for label, column in wanted]
-
-    return build
-
-
 def _hit_ratio(store: SampleStore) -> list[Curve]:
     hits, misses = store.by_role("cache_hits"), store.by_role("cache_misses")
     if hits is None or misses is None or len(hits.t_s) != len(misses.t_s):

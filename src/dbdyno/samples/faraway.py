@@ -19,8 +19,6 @@ from dbdyno.model.probe import Column, ColumnKind, Probe
 RETRY_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Waits between attempts to reach a lost machine; the last one repeats."""
 CONNECT_S_MAX = 10.0
-CLOCK_PRECISION_S = 0.5
-"""The kernel gives the start of a machine in whole seconds."""
 
 LINK = Probe(
     name="link",

@@ -16,7 +16,7 @@ import numpy as np
 
 from dbdyno.model.errors import DynoError
 from dbdyno.model.experiment import ArmResult, Configuration, ExperimentOutcome, Watched
-from dbdyno.model.knob import Assignment, Change, Setting
+from dbdyno.model.knob import Assignment, Setting
 from dbdyno.model.record import to_json
 from dbdyno.model.trial import Comparison, Trial, TrialKind, TrialStatus
 from dbdyno.run.record import open_run
@@ -132,12 +132,6 @@ def _breaches(bench: Bench, assignment: Assignment) -> str:
     asked = {name: Setting(name=name, value=str(value)) for name, value in assignment.items()}
     found = contracts.judge_effective(asked, bench.space, bench.contract)
     return contracts.say(found) if found else ""
-
-
-def rebuilds(settings: Assignment, bench: Bench) -> Assignment:
-    """The settings that a server takes only when it is made."""
-    knobs = {knob.name: knob for knob in bench.space.knobs}
-    return {name: value for name, value in settings.items() if name in knobs and knobs[name].change is Change.REBUILD}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -12,7 +12,7 @@ import msgspec
 from dbdyno.model.clock import Clock
 from dbdyno.model.engine import Engine
 from dbdyno.model.errors import ContractBroken, UsageError
-from dbdyno.model.knob import Change, Knob, KnobSpace
+from dbdyno.model.knob import Change, KnobSpace
 from dbdyno.model.machine import Machine
 from dbdyno.model.plan import WorkloadSpec
 from dbdyno.model.record import Record, from_json, to_json
@@ -214,7 +214,3 @@ def make_study(ground: Ground, plan: StudyPlan, store: StudyStore, record: Study
     if record and record.outcome:
         study.outcome = record.outcome
     return study
-
-
-def knobs_to_search(study: Study) -> tuple[Knob, ...]:
-    return searched(study.bench.space, study.bench.plan.knobs)

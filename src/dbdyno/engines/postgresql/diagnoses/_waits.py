@@ -63,16 +63,5 @@ def series_of(recording: Recording, *wanted: str) -> tuple[str, ...]:
     return tuple(f"waits.count/{key}" for key in recording.keys("waits") if key in wanted)
 
 
-def usual_share(recording: Recording, *wanted: str) -> float:
-    """Share outside of all stalls; 0 when that is not known."""
-    try:
-        busy = recording.series("waits", "count").outside(recording.stalls).mean()
-        found = [recording.series("waits", "count", key) for key in recording.keys("waits") if key in wanted]
-        part = sum(one.outside(recording.stalls).mean() for one in found)
-    except MissingFact:
-        return 0.0
-    return part / busy if busy > 0 else 0.0
-
-
 def _inside(series: Series, stall: Stall | None) -> Series:
     return series if stall is None else series.during(stall)
