@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from explain_tools import need_driver
 from sandbox_tools import temporary_home
 from ssh_tools import Keys, Sshd, account, far_network, free_port, need_sshd, sshd
 
@@ -122,6 +123,27 @@ def test_a_recording_samples_another_machine(server: Sshd, dyno: Run, tmp_path: 
     while len(server.family()) > 1 and time.monotonic() < until:
         time.sleep(0.05)
     assert server.family() == [server.process.pid]
+
+
+def test_a_benchmark_samples_another_machine(server: Sshd, dyno: Run, tmp_path: Path) -> None:
+    need_driver()
+    words = ["oltp_read_write", "--tables=1", "--table_size=200", "--time", "3", "--threads", "2", "--rate", "20"]
+    status, said = dyno("bench", *words, "--host", server.url(), "-o", str(tmp_path / "run"))
+    assert status == 0, said
+    record = open_run(tmp_path / "run")
+    assert record.plan.target.machine == server.url()
+    for probe in MACHINE:
+        assert [one for one in seen(record, probe) if one.rows], probe
+    assert [one for one in seen(record, "database") if one.rows]
+    assert record.outcome is not None
+    assert sum(one.count for one in record.outcome.phases) > 0
+    assert not {note.doubt for note in record.outcome.doubts} & {Doubt.HOST_ELSEWHERE, Doubt.HOST_CLOCK}
+    # A machine that cannot be reached is said before anything is loaded.
+    words = ["tpcb", "--time", "3", "--cleanup", "-o", str(tmp_path / "none")]
+    status, said = dyno("bench", *words, "--host", f"ssh://root@127.0.0.1:{free_port()}")
+    assert status == 2
+    assert said.count("Nothing listens for SSH there") == 1
+    assert not (tmp_path / "none").exists()
 
 
 def test_an_audit_reads_another_machine(server: Sshd, dyno: Run) -> None:

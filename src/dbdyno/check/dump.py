@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import importlib.util
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from dbdyno.check.book import engine_module, engines_with
 from dbdyno.check.host import subject_of
 from dbdyno.check.remote import parse_stream
 from dbdyno.check.result import Problem
+from dbdyno.check.scratch import scratch_folder
 from dbdyno.check.server import FACTS_MAX, bounded
 from dbdyno.hosts.audit import read_facts
 from dbdyno.model.clock import Clock
@@ -117,13 +117,13 @@ def _folder_of(path: Path, dump: Dump) -> Iterator[Path]:
     if not archive and STREAM_MARK not in head:
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="dyno-dump-") as folder:
+    with scratch_folder("dump") as folder:
         if archive:
-            _unpack(path, Path(folder), dump)
+            _unpack(path, folder, dump)
         else:
             token = head.partition(STREAM_MARK)[0].split(b"\n")[-1].decode(errors="replace")
-            parse_stream(_bytes_of(path, dump, TOTAL_BYTES_MAX), token).write_below(Path(folder))
-        yield Path(folder)
+            parse_stream(_bytes_of(path, dump, TOTAL_BYTES_MAX), token).write_below(folder)
+        yield folder
 
 
 def _is_archive(path: Path) -> bool:

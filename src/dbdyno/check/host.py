@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from dbdyno.check.limited import Limited
 from dbdyno.check.remote import Fetch
 from dbdyno.check.result import Problem
+from dbdyno.check.scratch import scratch_folder
 from dbdyno.hosts.audit import read_facts
 from dbdyno.hosts.subject import Subject
 from dbdyno.hosts.where import LOCAL, UNKNOWN, HostAt, find_host
@@ -77,9 +77,9 @@ def _root_of(host: HostAt, known: Facts, timeout_s: float, token: str) -> Iterat
         yield host.root
         return
     fetched = Fetch(token=token, pid=_text(known, "server.pid")).over_ssh(host.ssh, timeout_s)
-    with tempfile.TemporaryDirectory(prefix="dyno-host-", ignore_cleanup_errors=True) as folder:
-        fetched.write_below(Path(folder))
-        yield Path(folder)
+    with scratch_folder("host") as folder:
+        fetched.write_below(folder)
+        yield folder
 
 
 def limit_fact(facts: Facts) -> Fact:
