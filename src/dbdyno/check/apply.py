@@ -268,7 +268,11 @@ def _settings_back(entry: Entry, server: ServerHand | None, on_step: Callable[[s
         if name not in waiting and now.get(name) != entry.found[name]
     ]
     if other:
-        raise HostError("The server has other values than before.", found=", ".join(other), todo="see server/undo.sql")
+        raise HostError(
+            "The server has other values than before.",
+            found=", ".join(other),
+            todo="see the undo statements in server/",
+        )
 
 
 class Journal:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 
 from dbdyno.check import fixes_files, fixes_script
 from dbdyno.check.book import engine_module
@@ -176,18 +177,18 @@ def _server_files(checked: Checked, plan: Plan) -> dict[str, str]:
         if isinstance(engine, Advised):
             text, statements = engine.render(assignment)
             lines = lines or text.splitlines()
-    name, text = _settings_file(checked.engine, list(dict.fromkeys(lines)))
-    files = {f"server/{name}": text} if lines else {}
+    module = engine_module(checked.engine, "fixfile")
+    name, text = _settings_file(module, list(dict.fromkeys(lines)))
+    files = {name: text} if lines else {}
     live = [fix.live for finding in checked.findings for fix in finding.fixes if fix.kind == "setting" and fix.live]
     undo = [fix.undo for finding in checked.findings for fix in finding.fixes if fix.kind == "setting" and fix.undo]
-    files["server/settings.sql"] = "\n".join(dict.fromkeys(live or statements)) + "\n"
-    files["server/undo.sql"] = "\n".join(dict.fromkeys(undo)) + "\n" if undo else ""
-    module = engine_module(checked.engine, "fixfile")
+    ending = getattr(module, "STATEMENTS", "sql")
+    files[f"settings.{ending}"] = "".join(f"{line}\n" for line in dict.fromkeys(live or statements))
+    files[f"undo.{ending}"] = "".join(f"{line}\n" for line in dict.fromkeys(undo))
     if module is not None and hasattr(module, "merged_files"):
         # For servers that read one file only: theirs, with the settings in it.
-        made = module.merged_files(plan.settings, Facts(checked.facts))
-        files |= {f"server/{name}": content for name, content in made.items()}
-    return {name: content for name, content in files.items() if content}
+        files |= module.merged_files(plan.settings, Facts(checked.facts))
+    return {f"server/{name}": content for name, content in files.items() if content}
 
 
 def _one_line(text: str) -> str:
@@ -196,9 +197,9 @@ def _one_line(text: str) -> str:
     return "".join(one for one in words if one.isprintable())[:_BEFORE_CHARACTERS_MAX] or "empty"
 
 
-def _settings_file(engine: str, lines: list[str]) -> tuple[str, str]:
+def _settings_file(module: ModuleType | None, lines: list[str]) -> tuple[str, str]:
     """Name and text of a file that the server reads, as its engine has it (`fixfile.py`)."""
-    if (module := engine_module(engine, "fixfile")) is not None:
+    if module is not None:
         name, text = module.settings_file(lines)
         return str(name), str(text)
     return "settings.conf", "".join(f"{line}\n" for line in lines)

@@ -15,10 +15,8 @@ from dbdyno.model.facts import Facts, MissingFact
 from dbdyno.model.knob import Assignment, KnobSpace, Value
 from dbdyno.model.machine import DiskClass, Machine
 
-WORKLOADS = {"read-mostly": "web", "bulk": "dw"}
-"""Other words for what formulas call their kinds of load."""
-DISKS = {"nvme": "ssd"}
-"""Formulas do not tell them apart; `iops` does."""
+_FORMULA_WORDS = {"workload": {"read-mostly": "web", "bulk": "dw"}, "disk": {"nvme": "ssd"}}
+"""What formulas call what the command line calls otherwise. They do not tell an NVMe disk from an SSD; `iops` does."""
 
 
 def generate_for(text: str, changes: Mapping[str, object]) -> Generated:
@@ -102,11 +100,8 @@ def generate(engine: Checkable, facts: Facts, changes: Mapping[str, object], *, 
     """
     if not isinstance(engine, Advised):
         raise UsageError(f"There is no formula for {engine.name} yet.")
-    fields = {name: value for name, value in changes.items() if value is not None and name != "version"}
-    if fields.get("workload") in WORKLOADS:
-        fields["workload"] = WORKLOADS[str(fields["workload"])]
-    if fields.get("disk") in DISKS:
-        fields["disk"] = DISKS[str(fields["disk"])]
+    given = {name: value for name, value in changes.items() if value is not None and name != "version"}
+    fields = {name: _FORMULA_WORDS.get(name, {}).get(str(value), value) for name, value in given.items()}
     try:
         version = int(str(changes.get("version") or int(facts.number("server.version"))))
         if {"memory_bytes", "cores"} <= set(fields):
@@ -136,7 +131,8 @@ def generate(engine: Checkable, facts: Facts, changes: Mapping[str, object], *, 
     assignment = {name: _built(facts, space, name, value) for name, value in chosen.items()}
     head = [
         f"# For {words or version}: {machine.memory_bytes / 2**30:.1f} GiB of memory, {machine.cores} cores, "
-        f"{machine.disk} disk, {machine.connections} connections, workload {machine.workload}.",
+        f"{given.get('disk', machine.disk)} disk, {machine.connections} connections, "
+        f"workload {given.get('workload', machine.workload)}.",
         f"# Formula: {advice.source or advice.title}. Nothing here weakens durability.",
     ]
     lines = head + _body(engine, assignment, {**dict.fromkeys(assignment, advice.title), **reasons})

@@ -81,6 +81,7 @@ def test_the_command_prints_a_file_and_nothing_else() -> None:
     words = ["--generate", "mariadb:10.11", "--ram", "16G", "--cores", "8", "--disk", "nvme", "--iops", "9000"]
     result = CliRunner().invoke(command, words)
     assert result.exit_code == 0, result.output
+    assert "8 cores, nvme disk" in result.output, "the machine is said as it was given"
     settings = [line for line in result.output.splitlines() if line and not line.startswith("#")]
     assert settings[0] == "[mysqld]"
     assert all(" = " in line for line in settings[1:])

@@ -27,6 +27,7 @@ from dbdyno.hosts.rules._fixes import block, kernel_argument, limit, sysctl, sys
 from dbdyno.hosts.subject import Subject
 from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts
+from dbdyno.model.finding import Finding, Fix, Severity, Verdict
 
 MACHINE = Facts(
     Fact(name=name, value=value)
@@ -192,3 +193,15 @@ def test_every_machine_gets_files_that_can_be_read(kind: str, tmp_path: Path) ->
             lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
             assert lines
             assert all(map(reads, lines)), (path, lines)
+
+
+@pytest.mark.parametrize(
+    ("engine", "ending"), [("postgresql", "sql"), ("innodb", "sql"), ("valkey", "txt"), ("wiredtiger", "js")]
+)
+def test_statements_have_the_ending_of_what_they_are(tmp_path: Path, engine: str, ending: str) -> None:
+    fix = Fix(kind="setting", name="x", value="1", line="x: 1", live="set x", undo="unset x")
+    found = Finding(rule="R", says="", severity=Severity.ADVICE, verdict=Verdict.FAIL, fixes=(fix,))
+    fixes.write(tmp_path / "fixes", Checked(target="t", engine=engine, findings=(found,)))
+    server = tmp_path / "fixes/server"
+    assert (server / f"settings.{ending}").read_text() == "set x\n"
+    assert (server / f"undo.{ending}").read_text() == "unset x\n"

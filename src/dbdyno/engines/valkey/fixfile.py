@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 NAME = "dyno-valkey.conf"
+STATEMENTS = "txt"
+"""Ending of the files of commands, which are for the standard input of the server's command line."""
 _HEAD = "# For the end of the server's file: include /path/of/dyno-valkey.conf"
 _REMARK = "  # "
 

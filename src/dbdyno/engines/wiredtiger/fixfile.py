@@ -8,6 +8,8 @@ from dbdyno.engines.wiredtiger import conffile
 from dbdyno.model.facts import Facts
 
 NAME = "dyno-mongod.yaml"
+STATEMENTS = "js"
+"""Ending of the files of commands, which are for the shell."""
 _HEAD = (
     "# What dyno advises. mongod reads one file only: put these lines into it (mongod.conf beside this one, where it\n"
     "# is there, is the server's own file with them), then restart. dyno apply does not do it for this server.\n"
