@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dbdyno.engines._mysql.engine import FamilyEngine
+from dbdyno.engines._mysql.base import FamilyEngine
 from dbdyno.model.engine import Recipe, Session
 from dbdyno.model.knob import Advice, Assignment
 from dbdyno.model.machine import Machine
