@@ -19,11 +19,11 @@ References: MariaDB manual, "Group Commit for the Binary Log" (2023); MySQL 8.0 
 
 from __future__ import annotations
 
-from dbdyno.engines.innodb.diagnoses._commits import commit_share
-from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, setting, within
+from dbdyno.engines.innodb.diagnoses._commits import commit_share, larger_groups
+from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, within
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
-from dbdyno.model.finding import Finding, Fix, Severity
+from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
 
@@ -55,7 +55,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
             "sync_binlog": every,
         },
         remedy="Make groups larger, and the sync cheaper: a protected write cache, or a disk for the binary log.",
-        fixes=_fixes(recording),
+        fixes=larger_groups(recording, share * busy),
         risk="Each commit waits a little longer for its group.",
         durability=Level.L3,
         verify="More commits for each sync, and fewer clients in their commit.",
@@ -65,16 +65,6 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         end_s=recording.duration_s if stall is None else None,
         series=("innodb.innodb_data_fsyncs", recording.role("commits").name, recording.role("waiting").name),
     )
-
-
-def _fixes(recording: Recording) -> tuple[Fix, ...]:
-    facts = recording.facts
-    if facts.has("setting.binlog_commit_wait_count"):
-        return (
-            setting(facts, "binlog_commit_wait_count", 8),
-            setting(facts, "binlog_commit_wait_usec", 1000),
-        )
-    return (setting(facts, "binlog_group_commit_sync_delay", 500),)
 
 
 def _example(*, bound: bool) -> Example:

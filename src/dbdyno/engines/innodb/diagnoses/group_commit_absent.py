@@ -21,8 +21,8 @@ of MySQL 5.1.39, about 2009).
 
 from __future__ import annotations
 
-from dbdyno.engines.innodb.diagnoses._commits import commit_share
-from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, setting, within
+from dbdyno.engines.innodb.diagnoses._commits import commit_share, larger_groups
+from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, within
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.finding import Finding, Severity
@@ -56,10 +56,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
             "clients_in_commit": round(inside, 1),
         },
         remedy="Let a group wait for a few transactions.",
-        fixes=(
-            setting(recording.facts, "binlog_commit_wait_count", max(2, round(inside / 2))),
-            setting(recording.facts, "binlog_commit_wait_usec", 1000),
-        ),
+        fixes=larger_groups(recording, inside),
         risk="Each commit waits a little longer, and holds its row locks that much longer.",
         durability=Level.L3,
         verify="Binlog_commits rises faster than Binlog_group_commits.",

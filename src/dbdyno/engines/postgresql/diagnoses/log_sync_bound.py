@@ -24,14 +24,16 @@ from dbdyno.engines.postgresql.diagnoses._settings import setting
 from dbdyno.engines.postgresql.diagnoses._waits import LOG_SYNC, REPLICA, clients, head_share, series_of, share
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
-from dbdyno.model.finding import Finding, Severity
+from dbdyno.model.finding import Finding, Fix, Severity
 from dbdyno.model.knob import Level
 from dbdyno.model.recording import Recording, Stall
 
 _SHARE = 0.5
 _WAITING_MIN = 2.0
 """One client that always waits for its own commit is as it must be."""
-_CLIENTS_FOR_DELAY = 8.0
+_CLIENTS_FOR_DELAY = 4.0
+"""So many must wait for the log before a delay can gather any."""
+_DELAY_US, _DELAY_US_MAX = 500, 5000
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
@@ -44,7 +46,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         for event in recording.events
         if stall and event.kind == "checkpoint" and event.t_s <= stall.end_s and (event.end_s or 0) >= stall.start_s
     ]
-    delay = waiting >= _CLIENTS_FOR_DELAY and recording.facts.number("setting.commit_delay") == 0
+    fixes = _shared_syncs(recording, waiting)
     return Finding(
         says=f"{log:.0%} of the time of the clients that did not queue behind others went into waiting for the log to "
         f"reach the disk ({waiting:.1f} clients).",
@@ -52,13 +54,31 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         severity=Severity.ADVICE if stall is None else Severity.WARNING,
         evidence={"log_sync_share": round(log, 2), "waiting_clients": round(waiting, 1)},
         remedy="A disk with quick syncs for the log; with many clients let commits share syncs.",
-        fixes=(setting(recording.facts, "commit_delay", 500),) if delay else (),
+        fixes=fixes,
         durability=Level.L3,
-        risk="commit_delay adds half a millisecond to a commit." if delay else "Another disk.",
+        risk="commit_delay adds its time to a commit." if fixes else "Another disk.",
         verify="The share of waits for WALSync and WALWrite falls.",
         confidence=0.5 if busy or flooded_by_pages(recording, stall) else 0.65,
         ruled_out=(f"a replica that is waited for: {replica:.0%} of the clients' time",),
         series=series_of(recording, *LOG_SYNC),
+    )
+
+
+def _shared_syncs(recording: Recording, waiting: float) -> tuple[Fix, ...]:
+    """A delay before the log is forced, twice as long where there is one, for as many others as are there; none with
+    few clients."""
+    if waiting < _CLIENTS_FOR_DELAY:
+        return ()
+    facts = recording.facts
+    now_us = facts.number("setting.commit_delay")
+    delay_us = min(_DELAY_US_MAX, 2 * round(now_us)) if now_us > 0 else _DELAY_US
+    if delay_us <= now_us:
+        return ()
+    others = max(1, round(waiting / 2))
+    fewer = facts.has("setting.commit_siblings") and others < facts.number("setting.commit_siblings")
+    return (
+        setting(facts, "commit_delay", delay_us),
+        *((setting(facts, "commit_siblings", others),) if fewer else ()),
     )
 
 
