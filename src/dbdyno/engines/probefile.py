@@ -26,6 +26,8 @@ _COLUMN = re.compile(
 _NUMBERS = {"version_min": int, "version_below": int, "every_s": float, "timeout_s": float}
 _WORDS = {"name", "title", "privilege", "cost", "shape", "optional"}
 _SHAPE = re.compile(r"rows|pivot|parse:[a-z_][a-z0-9_.]*\.[a-z_][a-z0-9_]*")
+_COLUMNS = "$columns"
+"""In a query: the names of the header's columns as quoted words, for tables that hold a counter in each row."""
 _REQUIRED = ("name", "title", "version_min", "cost")
 
 
@@ -91,6 +93,7 @@ def parse_probe(text: str, *, where: str) -> Probe:
     query = "\n".join(lines[body:]).strip().rstrip(";").strip()
     if not query:
         raise _bad(f"{where}:{body + 1}", "there is no query under the header", "write one SELECT")
+    query = query.replace(_COLUMNS, ", ".join(f"'{column.name}'" for column in columns))
     return Probe(columns=tuple(columns), query=query, **fields)
 
 

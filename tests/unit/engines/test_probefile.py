@@ -43,6 +43,11 @@ def test_a_whole_header_is_read() -> None:
     )
 
 
+def test_a_query_may_name_the_columns_of_its_header() -> None:
+    probe = parse_probe(GOOD.replace("SELECT 1", "SELECT a FROM b WHERE name IN ($columns)"), where="x")
+    assert probe.query == "SELECT a FROM b WHERE name IN ('kind', 'bytes', 'depth')"
+
+
 @pytest.mark.parametrize(("version", "taken"), [(12, None), (13, 13), (15, 13), (16, 16), (17, 16), (18, 18), (99, 18)])
 def test_the_newest_that_fits_wins(tmp_path: Path, version: int, taken: int | None) -> None:
     for minimum in (13, 16, 18):

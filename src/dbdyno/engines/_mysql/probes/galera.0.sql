@@ -20,17 +20,4 @@
 --   wsrep_local_bf_aborts: counter - transactions rolled back for one of another node
 --   wsrep_replicated_bytes: counter [B] - bytes sent as write sets
 --   wsrep_received_bytes: counter [B] - bytes received as write sets
-SHOW GLOBAL STATUS WHERE Variable_name IN (
-    'wsrep_cluster_size',
-    'wsrep_connected',
-    'wsrep_ready',
-    'wsrep_local_state',
-    'wsrep_local_recv_queue',
-    'wsrep_local_send_queue',
-    'wsrep_flow_control_paused_ns',
-    'wsrep_flow_control_sent',
-    'wsrep_flow_control_recv',
-    'wsrep_local_cert_failures',
-    'wsrep_local_bf_aborts',
-    'wsrep_replicated_bytes',
-    'wsrep_received_bytes')
+SHOW GLOBAL STATUS WHERE Variable_name IN ($columns)

@@ -23,19 +23,4 @@
 SELECT name, count
 FROM information_schema.INNODB_METRICS
 WHERE enabled = 1
-  AND name IN (
-    'lock_timeouts',
-    'log_lsn_checkpoint_age',
-    'log_max_modified_age_async',
-    'buffer_flush_neighbor_total_pages',
-    'buffer_flush_batch_total_pages',
-    'buffer_flush_adaptive_total_pages',
-    'buffer_flush_sync_total_pages',
-    'buffer_flush_sync_waits',
-    'buffer_flush_background_total_pages',
-    'buffer_lru_batch_flush_total_pages',
-    'buffer_lru_single_flush_scanned',
-    'buffer_lru_single_flush_num_scan',
-    'trx_rw_commits',
-    'trx_rollbacks',
-    'trx_active_transactions')
+  AND name IN ($columns)

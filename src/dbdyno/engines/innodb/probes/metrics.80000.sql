@@ -33,28 +33,4 @@
 SELECT name, count
 FROM information_schema.INNODB_METRICS
 WHERE status = 'enabled'
-  AND name IN (
-    'trx_rseg_history_len',
-    'lock_timeouts',
-    'adaptive_hash_searches',
-    'adaptive_hash_searches_btree',
-    'innodb_rwlock_s_os_waits',
-    'innodb_rwlock_x_os_waits',
-    'innodb_rwlock_sx_os_waits',
-    'innodb_rwlock_s_spin_rounds',
-    'innodb_rwlock_x_spin_rounds',
-    'innodb_rwlock_sx_spin_rounds',
-    'log_lsn_checkpoint_age',
-    'log_max_modified_age_async',
-    'buffer_flush_neighbor_total_pages',
-    'buffer_flush_batch_total_pages',
-    'buffer_flush_adaptive_total_pages',
-    'buffer_flush_sync_total_pages',
-    'buffer_flush_sync_waits',
-    'buffer_flush_background_total_pages',
-    'buffer_lru_batch_flush_total_pages',
-    'buffer_lru_single_flush_scanned',
-    'buffer_lru_single_flush_num_scan',
-    'trx_rw_commits',
-    'trx_rollbacks',
-    'trx_active_transactions')
+  AND name IN ($columns)
