@@ -3,19 +3,15 @@ machine, all settings that the rules want are wanted once, and after they are ma
 
 from __future__ import annotations
 
-import contextlib
-
 import pytest
+from convergence import require_convergence, wanted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbdyno.check.book import engine_rules
-from dbdyno.check.judge import judge_all
 from dbdyno.engines._mysql.facts import derive
 from dbdyno.engines.registry import engine_named
-from dbdyno.model.fact import Fact, Scalar
-from dbdyno.model.facts import Facts, MissingFact
-from dbdyno.model.finding import Finding, Fix, Verdict
+from dbdyno.model.fact import Scalar
 from dbdyno.model.guard import level_of
 from dbdyno.model.knob import Level
 from dbdyno.model.machine import DiskClass, Machine
@@ -130,34 +126,15 @@ WORLD = st.fixed_dictionaries({**{f"setting.{name}": kind for name, kind in SETT
 SIZE = Machine(memory_bytes=1 << 34, cores=4, disk=DiskClass.SSD)
 
 
-def judged(world: dict[str, Scalar], engine: str) -> list[Finding]:
-    facts = [Fact(name=name, value=value) for name, value in world.items()]
-    with contextlib.suppress(MissingFact):
-        for fact in derive(Facts(facts)):
-            facts.append(fact)
-    return [one for one in judge_all(RULES[engine], Facts(facts))[0] if one.verdict is Verdict.FAIL]
-
-
-def changes(findings: list[Finding]) -> dict[str, set[str]]:
-    wanted: dict[str, set[str]] = {}
-    for fix in fixes_of(findings):
-        wanted.setdefault(fix.name, set()).add(fix.value)
-    return wanted
-
-
-def fixes_of(findings: list[Finding]) -> list[Fix]:
-    return [fix for one in findings for fix in one.fixes if fix.kind == "setting"]
+def changes(engine: str, world: dict[str, Scalar]) -> dict[str, set[str]]:
+    return wanted(RULES[engine], derive, world)
 
 
 @pytest.mark.parametrize("engine", ["innodb", "myrocks"])
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(world=WORLD)
 def test_advice_is_taken_once_and_is_of_one_mind(engine: str, world: dict[str, Scalar]) -> None:
-    wanted = changes(judged(world, engine))
-    assert all(len(values) == 1 for values in wanted.values()), f"two rules want different things: {wanted}"
-    after = {**world, **{f"setting.{name}": min(values) for name, values in wanted.items()}}
-    again = changes(judged(after, engine))
-    assert not again, f"wanted again after it was made: {again}, first {wanted}"
+    require_convergence(RULES[engine], derive, world)
 
 
 @pytest.mark.parametrize("engine", ["innodb", "myrocks"])
@@ -167,7 +144,7 @@ def test_no_advice_weakens_durability(engine: str, world: dict[str, Scalar]) -> 
     """Whatever of the contract's table is changed ends at the highest level, by that very table."""
     guards = engine_named(engine).knobs(SIZE, int(str(world["server.version"]))).guards
     guarded = {guard.setting for guard in guards if guard.levels}
-    for name, values in changes(judged(world, engine)).items():
+    for name, values in changes(engine, world).items():
         for value in values if name in guarded else ():
             assert level_of({name: value}, [one for one in guards if one.setting == name]) is Level.L3, (name, value)
 
@@ -181,7 +158,7 @@ def test_the_property_can_fail() -> None:
         "setting.sync_binlog": 0,
         "setting.general_log": "ON",
     }
-    assert changes(judged(world, "innodb")) == {
+    assert changes("innodb", world) == {
         "innodb_doublewrite": {"ON"},
         "sync_binlog": {"1"},
         "general_log": {"OFF"},

@@ -3,17 +3,13 @@ want are wanted once, and after they are made none is wanted again."""
 
 from __future__ import annotations
 
-import contextlib
-
+from convergence import require_convergence, wanted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbdyno.check.book import engine_rules
-from dbdyno.check.judge import judge_all
 from dbdyno.engines.postgresql.facts import derive
-from dbdyno.model.fact import Fact, Scalar
-from dbdyno.model.facts import Facts, MissingFact
-from dbdyno.model.finding import Finding, Fix, Verdict
+from dbdyno.model.fact import Scalar
 
 RULES = engine_rules("postgresql")
 MIB, GIB, TIB = 1 << 20, 1 << 30, 1 << 40
@@ -83,39 +79,14 @@ WORLD = st.fixed_dictionaries(
 )
 
 
-def judged(world: dict[str, Scalar]) -> list[Finding]:
-    facts = [Fact(name=name, value=value) for name, value in world.items()]
-    facts += list(_quietly(facts))
-    return [one for one in judge_all(RULES, Facts(facts))[0] if one.verdict is Verdict.FAIL]
-
-
-def _quietly(facts: list[Fact]) -> list[Fact]:
-    found: list[Fact] = []
-    with contextlib.suppress(MissingFact):
-        for fact in derive(Facts(facts)):
-            found.append(fact)
-    return found
-
-
-def changes(findings: list[Finding]) -> dict[str, set[str]]:
-    wanted: dict[str, set[str]] = {}
-    for fix in setting_fixes(findings):
-        wanted.setdefault(fix.name, set()).add(fix.value)
-    return wanted
-
-
-def setting_fixes(findings: list[Finding]) -> list[Fix]:
-    return [fix for one in findings for fix in one.fixes if fix.kind == "setting"]
+def changes(world: dict[str, Scalar]) -> dict[str, set[str]]:
+    return wanted(RULES, derive, world)
 
 
 @settings(max_examples=120, deadline=None, derandomize=True)
 @given(WORLD)
 def test_advice_is_taken_once_and_is_of_one_mind(world: dict[str, Scalar]) -> None:
-    wanted = changes(judged(world))
-    assert all(len(values) == 1 for values in wanted.values()), f"two rules want different things: {wanted}"
-    after = {**world, **{f"setting.{name}": min(values) for name, values in wanted.items()}}
-    again = changes(judged(after))
-    assert not again, f"wanted again after it was made: {again}, first {wanted}"
+    require_convergence(RULES, derive, world)
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
@@ -124,11 +95,11 @@ def test_no_advice_weakens_durability(world: dict[str, Scalar]) -> None:
     """The settings of the contract's table are only ever moved to what keeps everything."""
     safe = dict.fromkeys(("fsync", "full_page_writes", "synchronous_commit", "autovacuum", "track_counts"), "on")
     safe |= {"wal_level": "replica", "max_wal_senders": "10", "wal_sync_method": "fdatasync"}
-    for name, values in changes(judged(world)).items():
+    for name, values in changes(world).items():
         assert name not in safe or values == {safe[name]}
 
 
 def test_the_property_can_fail() -> None:
     """The negative control: a world with everything wrong has much advice."""
     world: dict[str, Scalar] = {"setting.fsync": "off", "setting.checkpoint_completion_target": 0.1}
-    assert changes(judged(world)) == {"fsync": {"on"}, "checkpoint_completion_target": {"0.9"}}
+    assert changes(world) == {"fsync": {"on"}, "checkpoint_completion_target": {"0.9"}}

@@ -3,21 +3,23 @@ settings that the rules want are wanted once, and after they are made none is wa
 
 from __future__ import annotations
 
-import contextlib
+import sys
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from convergence import require_convergence, wanted
+
 from dbdyno.check.book import engine_rules
 from dbdyno.check.contract import guards_of
-from dbdyno.check.judge import judge_all
 from dbdyno.engines.registry import checkable_named
 from dbdyno.engines.valkey import conffile
 from dbdyno.engines.valkey.facts import derive
 from dbdyno.engines.valkey.formulas import advice
 from dbdyno.model.fact import Fact, Scalar
-from dbdyno.model.facts import Facts, MissingFact
-from dbdyno.model.finding import Finding, Fix, Verdict
+from dbdyno.model.facts import Facts
 from dbdyno.model.guard import lacking, level_of
 from dbdyno.model.knob import Level
 from dbdyno.model.machine import Machine
@@ -75,33 +77,14 @@ WORLD = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-def judged(world: dict[str, Scalar]) -> list[Finding]:
-    facts = [Fact(name=name, value=value, source="test") for name, value in world.items()]
-    known = {fact.name for fact in facts}
-    with contextlib.suppress(MissingFact):
-        facts += [fact for fact in derive(Facts(facts)) if fact.name not in known]
-    return [one for one in judge_all(RULES, Facts(facts))[0] if one.verdict is Verdict.FAIL]
-
-
-def changes(findings: list[Finding]) -> dict[str, set[str]]:
-    wanted: dict[str, set[str]] = {}
-    for fix in setting_fixes(findings):
-        wanted.setdefault(fix.name, set()).add(fix.value)
-    return wanted
-
-
-def setting_fixes(findings: list[Finding]) -> list[Fix]:
-    return [fix for one in findings for fix in one.fixes if fix.kind == "setting"]
+def changes(world: dict[str, Scalar]) -> dict[str, set[str]]:
+    return wanted(RULES, derive, world)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(WORLD)
 def test_advice_is_taken_once_and_is_of_one_mind(world: dict[str, Scalar]) -> None:
-    wanted = changes(judged(world))
-    assert all(len(values) == 1 for values in wanted.values()), f"two rules want different things: {wanted}"
-    after = {**world, **{f"setting.{name}": min(values) for name, values in wanted.items()}}
-    again = changes(judged(after))
-    assert not again, f"wanted again after it was made: {again}, first {wanted}"
+    require_convergence(RULES, derive, world)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
@@ -110,14 +93,14 @@ def test_no_advice_weakens_durability(world: dict[str, Scalar]) -> None:
     facts = Facts([Fact(name="server.version", value=70015)])
     guards = guards_of(ENGINE, facts)
     before = {name.removeprefix("setting."): str(value) for name, value in world.items() if name.startswith("setting.")}
-    after = before | {name: min(values) for name, values in changes(judged(world)).items()}
+    after = before | {name: min(values) for name, values in changes(world).items()}
     assert level_of(after, guards) >= level_of(before, guards)
 
 
 def test_the_property_can_fail() -> None:
     """The negative control: a world with everything wrong has much advice."""
     world: dict[str, Scalar] = {"setting.appendonly": "yes", "setting.appendfsync": "no", "setting.hz": 400}
-    assert changes(judged(world)) == {"appendfsync": {"everysec"}, "hz": {"10"}}
+    assert changes(world) == {"appendfsync": {"everysec"}, "hz": {"10"}}
 
 
 def test_the_denied_never_pass_as_l3() -> None:
@@ -158,5 +141,5 @@ def test_the_formula_keeps_the_contract_and_hears_no_advice() -> None:
                 "host.cores": 8,
                 "status.used_memory": MIB,
             }
-            assert not changes(judged({**world, **seen, "server.version": version}))
+            assert not changes({**world, **seen, "server.version": version})
             assert all(conffile.line_of(name, value) for name, value in written.items())
