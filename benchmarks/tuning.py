@@ -151,6 +151,8 @@ def study_of(
         rate_s=arguments.rate_time,
         confirm_pairs=arguments.rounds,
         sampler=sampler,
+        # What random search is held against must not know what explains a run.
+        guide=sampler != "random",
         ablate=False,
     )
     store = StudyStore(home.studies / plan.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ _FIGURES = {
     "rate_p99_ms": "99th percentile at the fixed rate",
     "write_bytes_per_transaction": "bytes written for a transaction",
 }
+_WHY_MAX = 200
+"""Longest words about what a trial was made for; all of them are in the report."""
 
 
 class View:
@@ -273,10 +276,14 @@ class View:
 def _remark(trial: Trial) -> str:
     if trial.status is TrialStatus.FAILED:
         return "   failed: " + trial.error.splitlines()[0]
-    words = [str(note.doubt) for note in trial.doubts if note.doubt.grave]
+    said = []
     if trial.status is TrialStatus.DOUBTED:
-        return "   doubted: " + ", ".join(words)
-    return f"   {trial.says}" if trial.says else ""
+        said.append("doubted: " + ", ".join(str(note.doubt) for note in trial.doubts if note.doubt.grave))
+    elif trial.says:
+        said.append(trial.says)
+    if trial.cause:
+        said.append(textwrap.shorten(f"against {trial.cause}: {trial.why}", _WHY_MAX, placeholder=" …"))
+    return "   " + "; ".join(said) if said else ""
 
 
 def _arms(study: Study) -> dict[str, list[Trial]]:

@@ -100,6 +100,11 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
 )
 @click.option("--sampler", default="auto", show_default=True, help="How to search: auto, gp, tpe, random …")
 @click.option(
+    "--guide/--no-guide",
+    default=True,
+    help="Spend up to a third of the search on what explains the best run so far (see dyno explain).",
+)
+@click.option(
     "--knobs", default="", metavar="A,B", callback=split_words, help="Search only these; else a curated list."
 )
 @click.option("--name", default=None, help="Name of the study.")
@@ -148,7 +153,8 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
 def command(target: str | None, workload: str | None, **flags: Any) -> int:  # fmt: skip
     """Find a faster configuration for TARGET under WORKLOAD, within a durability contract, and confirm it.
 
-    Measures the server's default and published formulas first, then searches. Each trial starts from the same dataset;
+    Measures the server's default and published formulas first, then asks what holds the best of them back and changes
+    that, then searches. Each trial starts from the same dataset;
     writes that a configuration puts off are charged to it. The winner is compared with the default and the best formula
     in interleaved pairs, run once over two checkpoint cycles, crashed under load to time its recovery, and
     taken apart knob by knob. At the end the power of a sandbox is cut in many places (see dyno crash); what has not
@@ -251,6 +257,7 @@ def _plan(resolved: Resolved, workload: str, flags: dict[str, Any], clock: Syste
         rate_s=flags["rate_s"],
         confirm_pairs=flags["pairs"],
         sampler=flags["sampler"],
+        guide=flags["guide"],
         knobs=flags["knobs"],
         time_limit_s=flags["limit_s"],
         ablate=flags["ablate"],

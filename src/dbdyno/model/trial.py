@@ -6,7 +6,7 @@ import enum
 
 from dbdyno.model.contract import Contract
 from dbdyno.model.fact import Scalar
-from dbdyno.model.knob import Value
+from dbdyno.model.knob import Level, Value
 from dbdyno.model.plan import WorkloadSpec
 from dbdyno.model.record import FORMAT_VERSION, Record
 from dbdyno.model.run import DoubtNote
@@ -35,6 +35,19 @@ class TrialStatus(enum.StrEnum):
     REJECTED = "rejected"
     FAILED = "failed"
     DOUBTED = "doubted"
+
+
+class Cause(Record, frozen=True, kw_only=True):
+    """What held a measured configuration back, with the settings that would change it."""
+
+    rule: str
+    """Id of the diagnosis."""
+    says: str
+    """The evidence in one sentence."""
+    changes: dict[str, str]
+    """Value by setting, in the server's own words."""
+    durability: Level | None = None
+    """Highest contract level that the changes keep; None when they do not touch durability."""
 
 
 class Trial(Record, frozen=True, kw_only=True):
@@ -69,6 +82,12 @@ class Trial(Record, frozen=True, kw_only=True):
     doubts: tuple[DoubtNote, ...] = ()
     error: str = ""
     says: str = ""
+    cause: str = ""
+    """Id of the cause that this trial is to mend; empty when it was not made for one."""
+    why: str = ""
+    """The evidence for that cause, the trial that showed it, and the change."""
+    causes: tuple[Cause, ...] | None = None
+    """What the record of this trial's run shows to hold it back; None when that was not asked or could not be told."""
 
 
 class StudyPlan(Record, frozen=True, kw_only=True):
@@ -88,6 +107,8 @@ class StudyPlan(Record, frozen=True, kw_only=True):
     """Length of the open-loop phase in confirmation runs; 0: none."""
     confirm_pairs: int
     sampler: str
+    guide: bool = False
+    """Whether some trials of the search are made for what explains the incumbent's run. Off in studies of old."""
     knobs: tuple[str, ...] = ()
     """Names to search; empty: all of the engine's curated list."""
     time_limit_s: float = 0.0

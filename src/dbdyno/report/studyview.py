@@ -304,6 +304,8 @@ def _trial_rows(trials: Sequence[Trial], path: Path, base: Path, palette: dict[s
             )
         elif trial.says:
             words.append(trial.says[:400])
+        if trial.cause:
+            words.append(f"against {trial.cause}: {trial.why}"[:400])
         run = trial.runs[0] if trial.runs else ""
         rows.append(
             TrialRow(

@@ -1,6 +1,7 @@
 """What to measure next in the search: a pure function of what was measured, so that any study can be resumed.
 
-Order: the server's default, the published formulas, then the sampler. A doubtful trial is measured once more instead
+Order: the server's default, the published formulas, then the sampler, and before it what explains the incumbent's run
+(see `dbdyno.tune.guide`). A doubtful trial is measured once more instead
 of being believed. About every fifth trial the incumbent is measured again as an anchor of the machine's drift. At the
 end the best few candidates are measured again, in turn and back, and the winner is who is best in these repeats: the
 first measurement of a maximum is always too good ("The Optimizer's Curse", 2006).
@@ -44,7 +45,7 @@ def doubt_to_settle(trials: Sequence[Trial]) -> Step | None:
         return None
     if last.kind is TrialKind.REPEAT and (last.name != FINAL or _second_attempt(trials)):
         return None
-    return Step(TrialKind.REPEAT, last.name, last.assignment, second=True)
+    return Step(TrialKind.REPEAT, last.name, last.assignment, second=True, cause=last.cause, why=last.why)
 
 
 def _second_attempt(trials: Sequence[Trial]) -> bool:

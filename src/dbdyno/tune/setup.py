@@ -23,6 +23,7 @@ from dbdyno.sandbox.targets import Resolved
 from dbdyno.tune import contract as contracts
 from dbdyno.tune.control import Controller
 from dbdyno.tune.foreign_control import ForeignController, Server
+from dbdyno.tune.guide import causes_of
 from dbdyno.tune.machine_probe import probe_machine
 from dbdyno.tune.propose import searched
 from dbdyno.tune.samplers import make_sampler
@@ -203,6 +204,7 @@ def make_study(ground: Ground, plan: StudyPlan, store: StudyStore, record: Study
         store=store,
         clock=clock,
         probe=lambda: probe_machine(ground.probe_folder, clock),
+        explain=causes_of if plan.guide else None,
     )
     study = Study(
         bench=bench,

@@ -20,7 +20,7 @@ from dbdyno.model.machine import Machine
 from dbdyno.model.plan import Phase
 from dbdyno.model.record import to_dict
 from dbdyno.model.trial import StudyOutcome, Trial, TrialKind, TrialStatus
-from dbdyno.tune import ablate, confirm, propose, search, validate, verdict
+from dbdyno.tune import ablate, confirm, guide, propose, search, validate, verdict
 from dbdyno.tune import contract as contracts
 from dbdyno.tune.control import Recovery
 from dbdyno.tune.proof import Prover, proven
@@ -110,6 +110,8 @@ class Study:
                 status=TrialStatus.REJECTED,
                 started_unix_s=self.bench.clock.unix(),
                 says="not tried, it would break the contract: " + contracts.say(breaches),
+                cause=step.cause,
+                why=step.why,
             )
         else:
             trial = run_trial(self.bench, number, step, self.trials)
@@ -151,7 +153,7 @@ class Study:
             best = search.incumbent(trials)
             if best is not None and search.wants_anchor(trials):
                 return Step(TrialKind.ANCHOR, best.name, best.assignment)
-            return self._limited(self._proposal())
+            return self._limited(self._guided() or self._proposal())
         return search.finals_step(trials, count=self._finalists(), rounds=plan.finals)
 
     def _limited(self, step: Step) -> Step:
@@ -178,6 +180,29 @@ class Study:
             number=len(self.trials) + 1,
         )
         return Step(TrialKind.SEARCH, "", assignment, floor_tps=search.floor_tps(self.trials))
+
+    def _guided(self) -> Step | None:
+        """A trial for what holds the incumbent back; None when nothing is known or enough were made."""
+        bench = self.bench
+        if not bench.plan.guide or not guide.budget_is_left(self.trials, bench.plan.trials_max):
+            return None
+        found = guide.propose(
+            self.trials,
+            guide.changeable(bench.space, bench.plan.knobs, restart=bench.controller.can_restart),
+            space=bench.space,
+            contract=bench.contract,
+            machine=self.machine,
+        )
+        if found is None:
+            return None
+        return Step(
+            TrialKind.SEARCH,
+            "",
+            found.assignment,
+            floor_tps=search.floor_tps(self.trials),
+            cause=found.cause,
+            why=found.why,
+        )
 
     def arms(self) -> list[confirm.Arm]:
         winner = search.winner(self.trials)

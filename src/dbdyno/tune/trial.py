@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -28,10 +29,10 @@ from dbdyno.model.fact import Scalar
 from dbdyno.model.knob import Assignment, KnobSpace
 from dbdyno.model.plan import Arrivals, LoopMode, Phase, Plan
 from dbdyno.model.run import Doubt, DoubtNote, Outcome, PhaseOutcome, RunStatus
-from dbdyno.model.trial import StudyPlan, Trial, TrialKind, TrialStatus
+from dbdyno.model.trial import Cause, StudyPlan, Trial, TrialKind, TrialStatus
 from dbdyno.tune import contract as contracts
 from dbdyno.tune.control import Controller
-from dbdyno.tune.drift import SEARCHED
+from dbdyno.tune.drift import SEARCHED, believed
 from dbdyno.tune.machine_probe import odd
 from dbdyno.tune.store import StudyStore
 
@@ -57,6 +58,10 @@ class Step:
     second: bool = False
     """Whether it was doubted already. A noisy machine is then taken as it is: it will not get quieter, and intervals
     and repeats say how noisy it is. Other grave doubts stay."""
+    cause: str = ""
+    """Id of the cause that it is to mend; see `dbdyno.tune.guide`."""
+    why: str = ""
+    """The evidence for that cause."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,8 @@ class Bench:
     store: StudyStore
     clock: Clock
     probe: Callable[[], dict[str, Scalar]]
+    explain: Callable[[Path], tuple[Cause, ...] | None] | None = None
+    """Says what held a recorded run back; None where nobody asks."""
 
 
 def run_trial(bench: Bench, number: int, step: Step, earlier: Sequence[Trial]) -> Trial:
@@ -88,6 +95,8 @@ def run_trial(bench: Bench, number: int, step: Step, earlier: Sequence[Trial]) -
         machine_probe=figures,
         started_unix_s=started_unix_s,
         doubts=(*bench.controller.standing, *moment),
+        cause=step.cause,
+        why=step.why,
     )
     runs: list[str] = []
     try:
@@ -101,7 +110,15 @@ def run_trial(bench: Bench, number: int, step: Step, earlier: Sequence[Trial]) -
         trial = msgspec.structs.replace(
             trial, status=TrialStatus.KEPT, says="noisy the second time too: taken as it is"
         )
-    return msgspec.structs.replace(trial, runs=tuple(runs), seconds=bench.clock.monotonic() - started)
+    causes = _causes(bench, trial, runs)
+    return msgspec.structs.replace(trial, runs=tuple(runs), causes=causes, seconds=bench.clock.monotonic() - started)
+
+
+def _causes(bench: Bench, trial: Trial, runs: Sequence[str]) -> tuple[Cause, ...] | None:
+    """What held the trial back, from the record of its closed loop; only for what may become the incumbent."""
+    if bench.explain is None or not runs or not believed(trial):
+        return None
+    return bench.explain(bench.store.path / runs[0])
 
 
 def _only_noisy(trial: Trial) -> bool:

@@ -222,9 +222,16 @@ def plan_of(**changes: Any) -> StudyPlan:
 
 
 def study_of(
-    path: Path, server: SimServer, plan: StudyPlan, *, record: StudyRecord | None = None, probe: Any = None
+    path: Path,
+    server: SimServer,
+    plan: StudyPlan,
+    *,
+    record: StudyRecord | None = None,
+    probe: Any = None,
+    explain: Any = None,
 ) -> Study:
-    """A study on the simulated server; without a record it is a new one."""
+    """A study on the simulated server; without a record it is a new one. `explain` says what held it back, by what the
+    server was last started with; a study with `guide` off never asks it."""
     store = StudyStore(path)
     if record is None:
         store.create(plan)
@@ -238,6 +245,7 @@ def study_of(
         store=store,
         clock=server.clock,
         probe=probe or (lambda: {"spin_per_us": 10.0}),
+        explain=(lambda _folder: explain(server.now)) if explain and plan.guide else None,
     )
     study = Study(bench=bench, advice=ADVICE, machine=MACHINE, render=render, trials=[])
     if record is not None:
