@@ -19,8 +19,8 @@ use crate::executor::{Executor, Step, Task};
 use crate::failure;
 use crate::marker::{Markers, dataset_options, difference};
 use crate::output::Output;
+use crate::single::Single;
 use crate::stop::Reason;
-use crate::verbs::Single;
 use crate::worker::Shared;
 
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);

@@ -10,6 +10,7 @@ mod output;
 mod run;
 mod scheduling;
 mod settings;
+mod single;
 mod stop;
 mod ticker;
 mod usage;

@@ -1,63 +1,20 @@
 //! The verbs that need one connection only: `check` and `cleanup`, and the look at the marker before a run.
 
-use std::rc::Rc;
-
 use dyno_core::event::{CheckEvent, ErrorEvent, Event, Progress, Verdict};
 use dyno_core::session::Failure;
 use dyno_core::workload::{Check, Workload};
 use dyno_wire::Wire;
 use dyno_workloads::Entry;
 
-use crate::client::Connector;
-use crate::executor::Executor;
 use crate::failure;
 use crate::load::{drop_tables, refuse_unwritable};
 use crate::marker::Markers;
 use crate::output::Output;
-use crate::stop::Stop;
+use crate::single::Single;
 use crate::worker::Shared;
 
 /// Rows that a failed check shows.
 const VIOLATIONS_MAX: usize = 10;
-
-/// An executor for one connection on this thread.
-pub struct Single<'a> {
-    shared: &'a Shared,
-    executor: Rc<Executor>,
-    stop: &'a Stop,
-}
-
-impl<'a> Single<'a> {
-    pub fn new(shared: &'a Shared) -> Result<Single<'a>, ErrorEvent> {
-        let executor = Executor::new(shared.clock, shared.origin_ns, &shared.stop);
-        let executor = Rc::new(executor.map_err(|error| failure::io("epoll", &error))?);
-        Ok(Single {
-            shared,
-            executor,
-            stop: &shared.stop,
-        })
-    }
-
-    /// Opens a connection without statements; `None` when the driver was stopped meanwhile.
-    pub fn connect<C: Wire>(&self) -> Result<Option<C>, ErrorEvent> {
-        let connector = Connector {
-            plan: &self.shared.plan,
-            statements: Vec::new().into(),
-            session: Vec::new().into(),
-            executor: self.executor.clone(),
-            stop: &self.shared.stop,
-        };
-        self.wait(async { connector.connect().await.map_err(|error| failure::connect(&error)) })
-    }
-
-    /// Runs `future` to its end; `None` when the driver was stopped meanwhile.
-    pub fn wait<T>(&self, future: impl Future<Output = Result<T, ErrorEvent>>) -> Result<Option<T>, ErrorEvent> {
-        self.executor
-            .block_on(self.stop, future)
-            .map_err(|error| failure::io("epoll", &error))?
-            .transpose()
-    }
-}
 
 /// Looks at the marker before a run.
 pub fn verify<W: Workload, C: Wire>(shared: &Shared, entry: &'static Entry) -> Result<(), ErrorEvent> {
