@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+import click
+import pytest
 from click.testing import CliRunner
 
+from dbdyno.cli.common import record_lines
 from dbdyno.cli.main import Verbs, dyno
 
 
@@ -27,3 +31,33 @@ def test_help_imports_no_verb() -> None:
     words += "print([name for name in ('numpy', 'optuna', 'dbdyno.cli.tune') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("[]")
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("benhc", "Did you mean 'bench'?"),
+        ("lst", "Did you mean 'list'?"),
+        ("xyzzy", "The commands are: apply, bench,"),
+    ],
+)
+def test_a_word_that_is_no_verb_is_answered_with_the_nearest_one(typed: str, hint: str) -> None:
+    for words in ([typed], ["help", typed]):
+        result = CliRunner().invoke(dyno, words)
+        assert result.exit_code == click.UsageError.exit_code
+        assert f"No such command '{typed}'. {hint}" in result.output
+
+
+@pytest.mark.parametrize("path", [[], ["list"], ["sandbox", "create"]])
+def test_help_is_a_word_too(path: list[str]) -> None:
+    asked = CliRunner().invoke(dyno, ["help", *path])
+    assert asked.exit_code == 0
+    assert asked.output == CliRunner().invoke(dyno, [*path, "--help"]).output
+
+
+def test_what_can_be_asked_of_a_record_uses_its_short_name_where_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DYNO_HOME", str(tmp_path))
+    assert record_lines(tmp_path / "runs" / "a", "explain", "report").endswith("next: dyno explain a · dyno report a")
+    assert record_lines(tmp_path / "my run", "show").endswith(f"next: dyno show '{tmp_path / 'my run'}'")

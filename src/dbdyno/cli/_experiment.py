@@ -211,7 +211,8 @@ class Progress:
         self.err.print(f"run {len(trials) + 1:<4} {step.name} …", markup=False)
 
     def trial(self, trial: Trial, _trials: Sequence[Trial]) -> None:
-        figure = f"{trial.tps_charged:.0f} tps charged" if trial.tps_charged else trial.error.split("\n", 1)[0]
+        why = " ".join(trial.error.split("\n  ")[:2])  # what happened, and what was found
+        figure = f"{trial.tps_charged:.0f} tps charged" if trial.tps_charged else why
         self.err.print(f"         {trial.status}: {figure} ({trial.seconds:.0f} s)", markup=False)
 
 

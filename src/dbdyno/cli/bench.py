@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import difflib
 import secrets
-import shlex
 import signal
 import sys
 import threading
@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from dbdyno.cli._host import host_option, machine_of, on_machine
-from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home
+from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home, record_lines
 from dbdyno.model.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, EXIT_WORSE, UsageError
 from dbdyno.model.plan import Arrivals, LoopMode, Phase, Plan, WorkloadSpec
 from dbdyno.model.record import to_json
@@ -34,7 +34,7 @@ from dbdyno.stats import histogram
 
 ACTIONS = ("run", "prepare", "check", "cleanup")
 MEASURE, WARMUP = "measure", "warmup"
-_FOREIGN = "dbdyno.bench.foreign"
+_FOREIGN, _OWN = "dbdyno.bench.foreign", "dbdyno.bench.own"
 CSV_FIELDS = "t_s,phase,tps,response_mean_ms,response_p50_ms,response_p95_ms,response_p99_ms,errors,retries,reconnects"
 
 
@@ -70,12 +70,16 @@ class _Bench(click.Command):
                 continue
             if not equals:
                 if not rest or rest[0].startswith("-"):
+                    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.7)
                     raise UsageError(
-                        f"There is no option {name}.", todo=f"see dyno bench --help; or write {name}=VALUE"
+                        f"There is no option {name}.",
+                        found=f"did you mean {near[0]}?" if near else "",
+                        todo=f"see dyno bench --help; an option of the workload is {name}=VALUE",
                     )
                 word += "=" + rest.pop(0)
             foreign.append(word.removeprefix("--"))
         ctx.meta[_FOREIGN] = foreign
+        ctx.meta[_OWN] = [name for name in known if name.startswith("--")]
         return super().parse_args(ctx, kept)
 
 
@@ -131,9 +135,8 @@ def command(context: click.Context, /, target: str, workload: str, action: str, 
     dyno bench sandbox:postgresql tpcc --scale 4 --threads 8 --time 60
     dyno bench sandbox:postgresql oltp_read_write --tables=4 --table_size=100000 --rate 500 --format sysbench
     """
-    spec = choose_workload(
-        workload, words["scale"], parse_options([*words["options"], *context.meta[_FOREIGN]]), list_workloads()
-    )
+    options = parse_options([*words["options"], *context.meta[_FOREIGN]])
+    spec = choose_workload(workload, words["scale"], options, list_workloads(), verb=context.meta[_OWN])
     wish = _Wish(
         action=action,
         form=words["form"],
@@ -341,7 +344,7 @@ class _Show:
             if self._wish.histogram and last is not None:
                 click.echo("\n".join(sysbench.histogram_lines(last.response.hdr)))
             click.echo("\n".join(summary.summary_lines(outcome, self._wish.percentiles)))
-            click.echo(f"run: {self._folder}   (dyno report {shlex.quote(str(self._folder))})")
+            click.echo(record_lines(self._folder, "explain", "report"))
 
 
 def _csv_line(event: dict[str, Any]) -> str:

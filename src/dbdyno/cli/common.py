@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -49,6 +51,12 @@ def say_note(note: str) -> None:
 
 def _escaped(text: str) -> str:
     return text.replace("[", "\\[")
+
+
+def record_lines(folder: Path, *verbs: str, kind: str = "run") -> str:
+    """Where a record is, and what can be asked of it next: by its name where `dyno list` shows it."""
+    name = folder.name if folder.parent in {home().runs, home().studies} else str(folder)
+    return f"{kind}: {folder}\nnext: " + " · ".join(f"dyno {verb} {shlex.quote(name)}" for verb in verbs)
 
 
 def split_allow(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:

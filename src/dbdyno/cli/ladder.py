@@ -60,9 +60,9 @@ def command(target: str, workload: str, file: Path, *, pairs: int, **flags: Any)
     )
     with started(resolved, plan, store, record, ladder.watch, keep=flags["keep"]) as one:
         outcome = LadderRun(one.experiment, ladder, pairs, plan.seed).run()
-    finish(store)
     if flags["form"] == "json":
         click.echo(to_json({"folder": str(store.path), "outcome": outcome}).decode())
     else:
         click.echo(experiment_text(view_experiment(store.path)))
+    finish(store)
     return EXIT_OK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
 import re
@@ -30,6 +31,22 @@ class Verbs(click.Group):
                 command: click.Command = importlib.import_module(f"dbdyno.cli.{name}").command
                 return command
         return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """`dyno help VERB` is `dyno VERB --help`; a word that is no verb is answered with the nearest one."""
+        if args[0] == "help":
+            args = [*args[1:], "--help"]
+        word, verbs = args[0], self.list_commands(ctx)
+        if word not in verbs and not word.startswith("-"):
+            near = difflib.get_close_matches(word, verbs, n=1, cutoff=0.5)
+            hint = f"Did you mean {near[0]!r}?" if near else f"The commands are: {', '.join(verbs)}."
+            ctx.fail(f"No such command {word!r}. {hint}")
+        if word == "--help":
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, _short_help(name)) for name in self.list_commands(ctx)]

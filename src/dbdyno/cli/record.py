@@ -12,7 +12,7 @@ import click
 
 from dbdyno.cli._host import host_option, machine_of, on_machine
 from dbdyno.cli.bench import run_folder, stopping, without_passwords
-from dbdyno.cli.common import SystemClock, console, find_target
+from dbdyno.cli.common import SystemClock, console, find_target, record_lines
 from dbdyno.hosts.registry import Watch
 from dbdyno.model.errors import EXIT_OK
 from dbdyno.model.fact import Fact
@@ -220,7 +220,7 @@ def _say_incidents(saved: Sequence[Path], form: str) -> None:
         click.echo(to_json({"incidents": [str(folder) for folder in saved]}).decode())
         return
     for folder in saved:
-        click.echo(f"incident: {folder}")
+        click.echo(record_lines(folder, "explain", "watch", kind="incident"))
     if not saved:
         click.echo("The condition never held; nothing was saved.")
 
@@ -234,4 +234,4 @@ def _say_record(folder: Path, outcome: Outcome, form: str) -> None:
     lines += [f"unknown {name}: {reason}" for name, reason in sorted(unknown.items())]
     lines += [*server_lines(outcome.server, 0), *watching_lines(outcome)]
     click.echo("\n".join(lines))
-    click.echo(f"record: {folder}")
+    click.echo(record_lines(folder, "explain", "report", kind="record"))

@@ -38,7 +38,7 @@ def command(target: str, workload: str, *, knobs: tuple[str, ...], repeats: int,
 
     \b
     Example:
-      dyno sweep sandbox:postgresql tpcc --knob shared_buffers=128MB,1GB --knob wal_compression=off,lz4
+      dyno sweep sandbox:postgresql tpcc --knob shared_buffers=128MB,1GB --knob wal_compression=off,on
     """
     axes = tuple(parse_axis(text) for text in knobs) + tuple(parse_axis("option:" + text) for text in flags["axes"])
     if not axes:
@@ -53,9 +53,9 @@ def command(target: str, workload: str, *, knobs: tuple[str, ...], repeats: int,
     console(stderr=True).print(f"sweep     {len(chosen)} points, {repeats} runs each, in {store.path}", markup=False)
     with started(resolved, plan, store, record, sweep.watch, keep=flags["keep"]) as one:
         outcome = SweepRun(one.experiment, sweep, repeats, plan.seed).run()
-    finish(store)
     if flags["form"] == "json":
         click.echo(to_json({"folder": str(store.path), "outcome": outcome}).decode())
     else:
         click.echo(experiment_text(view_experiment(store.path)))
+    finish(store)
     return EXIT_OK

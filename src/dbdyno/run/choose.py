@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dbdyno.model.errors import UsageError
@@ -14,9 +14,17 @@ SCALE_MAX = 100_000
 
 
 def choose_workload(
-    name: str, scale: int, options: Mapping[str, str], workloads: Sequence[Mapping[str, Any]]
+    name: str,
+    scale: int,
+    options: Mapping[str, str],
+    workloads: Sequence[Mapping[str, Any]],
+    *,
+    verb: Sequence[str] = (),
 ) -> WorkloadSpec:
-    """The workload as it will be planned. Raises `UsageError` for unknown words and impossible scales."""
+    """The workload as it will be planned; `verb` holds the command's own options, one of which may have been meant.
+
+    Raises `UsageError` for unknown words and impossible scales.
+    """
     known = {str(one["name"]): one for one in workloads}
     if name not in known:
         raise UsageError(f"There is no workload {name!r}.", found=_nearest(name, known), todo=_choices(known))
@@ -29,7 +37,7 @@ def choose_workload(
         if option not in allowed:
             raise UsageError(
                 f"The workload {name} has no option {option!r}.",
-                found=_nearest(option, allowed),
+                found=_nearest(option, [*allowed, *verb]),
                 todo=_choices(allowed) if allowed else "it has no options",
             )
     return WorkloadSpec(name=name, scale=scale, options=dict(options))
@@ -47,9 +55,10 @@ def parse_options(words: Sequence[str]) -> dict[str, str]:
     return options
 
 
-def _nearest(word: str, known: Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return f"did you mean {close[0]}?" if close else ""
+def _nearest(word: str, known: Iterable[str]) -> str:
+    spoken = {one.removeprefix("--").replace("-", "_"): one for one in known}
+    close = difflib.get_close_matches(word, list(spoken), n=1)
+    return f"did you mean {spoken[close[0]]}?" if close else ""
 
 
 def _choices(known: Mapping[str, Any]) -> str:
