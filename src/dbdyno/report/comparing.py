@@ -23,6 +23,7 @@ from dbdyno.stats import paired
 
 FIGURES = {"tps": "higher", "p99": "lower"}
 """Figures that can be compared, and which direction is good."""
+_CLOSED = "closed loop"
 _TITLES = {"tps": "transactions per second", "p99": "99th percentile of the response time"}
 
 
@@ -61,11 +62,11 @@ def compare_runs(
     """
     sides = [[open_run(path) for path in paths] for paths in (a, b)]
     _check_numbers(a, b, pairs)
-    if (refusal := _refusal(sides)) and not anyway:
+    if (refusal := _refusal(sides, figure)) and not anyway:
         raise UsageError(
             "These runs cannot be compared: they did not do the same work.",
             found=refusal,
-            todo="compare runs of one workload and dataset, or say --anyway",
+            todo="compare runs of one workload, dataset and loop (at a fixed rate: --figure p99), or say --anyway",
         )
     phases = [[_phase(record, figure, sides) for record in side] for side in sides]
     values = [[_value(phase, figure) for phase in side] for side in phases]
@@ -137,20 +138,31 @@ def _series(record: RunRecord, phase: PhaseOutcome, figure: str) -> Floats:
 
 def _says(phase: PhaseOutcome, figure: str, plan: Plan) -> str:
     planned = next((one for one in plan.phases if one.name == phase.phase), None)
-    if figure == "p99" and planned is not None and planned.mode == LoopMode.OPEN:
+    if planned is not None and planned.mode == LoopMode.OPEN:
         return f"{_TITLES[figure]} at a fixed rate of {figures.number(planned.rate_per_s)} per second"
-    return f"{_TITLES[figure]} in the closed loop"
+    return f"{_TITLES[figure]} in the {_CLOSED}"
 
 
-def _refusal(sides: list[list[RunRecord]]) -> str:
-    """Why the runs did not do the same work; empty when they did."""
+def _refusal(sides: list[list[RunRecord]], figure: str) -> str:
+    """Why the runs did not do the same work; empty when they did. At a fixed rate, throughput is what was asked for."""
     words = sorted({workload_words(record.plan.workload) for side in sides for record in side})
     if len(words) > 1:
         return f"different workloads: {'; '.join(words)}"
     databases = sorted({record.plan.target.database for side in sides for record in side})
     if len(databases) > 1:
         return f"different datasets: databases {', '.join(databases)}"
+    loops = sorted({_loop(record) for side in sides for record in side})
+    if figure == "tps" and loops != [_CLOSED]:
+        return f"throughput is a result of the closed loop alone: {'; '.join(loops)}"
     return ""
+
+
+def _loop(record: RunRecord) -> str:
+    """The loop that throughput is taken from, in words."""
+    measured = [phase for phase in record.plan.phases if phase.measured]
+    if not measured or any(phase.mode == LoopMode.CLOSED for phase in measured):
+        return _CLOSED
+    return f"a fixed rate of {figures.number(measured[0].rate_per_s)} per second"
 
 
 def _each(sides: list[list[RunRecord]], what: Any) -> list[list[str]]:
@@ -191,6 +203,9 @@ def _warnings(sides: list[list[RunRecord]], phases: list[list[PhaseOutcome]], fi
             for one in record.plan.phases
             if one.measured and one.mode == LoopMode.OPEN
         }
+        loops = sorted({_loop(record) for side in sides for record in side})
+        if rates and _CLOSED in loops and len(loops) > 1:
+            found.append(f"loop differs: {'; '.join(loops)}; such response times say little")
         if len(rates) > 1:
             found.append(f"fixed rate differs: {', '.join(sorted(rates))} per second; such response times say little")
         elif not rates:

@@ -193,7 +193,9 @@ def _unknown_lines(explanation: Explanation, *, everything: bool) -> list[str]:
         for one in explanation.unknown:
             lines += _wrapped(f"{one.rule}: {one.why}", "  ", "    ")
         return lines
-    return [f"{len(explanation.unknown)} causes could not be judged for want of data (--all lists them)."]
+    count = len(explanation.unknown)
+    words = "1 cause" if count == 1 else f"{count} causes"
+    return [f"{words} could not be judged for want of data (--all lists them)."]
 
 
 def _wrapped(text: str, indent: str, further: str | None = None) -> list[str]:

@@ -219,6 +219,8 @@ PANELS = (
 )
 _ONLY_WHEN_SEEN = {"swap", "locks"}
 """Drawn only when anything happened: an empty chart of swap says less than its absence."""
+_NEAR = 0.3
+"""Part of a step."""
 
 
 def panel_charts(record: RunRecord, marks: list[Mark], group: str) -> list[Chart]:
@@ -235,7 +237,7 @@ def panel_charts(record: RunRecord, marks: list[Mark], group: str) -> list[Chart
 
 
 def _chart(panel: Panel, curves: list[Curve], marks: list[Mark], group: str) -> Chart:
-    t_s, columns = _aligned([one.series for one in curves])
+    t_s, columns = aligned([one.series for one in curves])
     thinned = thin(t_s, columns)
     lines = [
         Line(
@@ -263,16 +265,25 @@ def _chart(panel: Panel, curves: list[Curve], marks: list[Mark], group: str) -> 
     )
 
 
-def _aligned(many: list[Series]) -> tuple[Floats, list[Floats]]:
-    """All series on one time axis; they share it when they come from one probe."""
+def aligned(many: list[Series]) -> tuple[Floats, list[Floats]]:
+    """All series on one time axis; they share it when they come from one probe.
+
+    Two probes of one second are asked one after the other: stamps closer than `_NEAR` of a step are one moment, the
+    first of them. Without that no value would have a neighbour, and no line would be drawn.
+    """
     first = many[0].t_s
     if all(len(one.t_s) == len(first) and np.array_equal(one.t_s, first) for one in many):
         return first, [one.values for one in many]
-    t_s = np.unique(np.concatenate([one.t_s for one in many]))
+    near_s = _NEAR * min((float(np.median(np.diff(one.t_s))) for one in many if len(one.t_s) > 1), default=0.0)
+    moments: list[float] = []
+    for t in np.unique(np.concatenate([one.t_s for one in many])):
+        if not moments or t - moments[-1] > near_s:
+            moments.append(float(t))
+    t_s = np.array(moments)
     columns = []
     for one in many:
         column = np.full(len(t_s), np.nan)
-        column[np.searchsorted(t_s, one.t_s)] = one.values
+        column[np.searchsorted(t_s, one.t_s, side="right") - 1] = one.values
         columns.append(column)
     return t_s, columns
 

@@ -83,6 +83,20 @@ def test_unlike_runs_are_refused_or_warned_of(runs: Path, tmp_path: Path) -> Non
     assert "different workloads" in ask(runs, "a/0", str(other), "--anyway").output
 
 
+def test_throughput_at_a_fixed_rate_is_not_taken_for_the_closed_loop(runs: Path, tmp_path: Path) -> None:
+    other = make_study.make_run(tmp_path / "other", measure_s=12, warmup_s=0, rate_s=0)
+    plan = json.loads((other / "plan.json").read_text())
+    plan["phases"] = [{**phase, "mode": "open", "rate_per_s": 100.0} for phase in plan["phases"]]
+    (other / "plan.json").write_text(json.dumps(plan))
+    refused = ask(runs, "a/0", str(other))
+    assert isinstance(refused.exception, UsageError)
+    assert "a fixed rate of 100 per second; closed loop" in str(refused.exception)
+    assert "at a fixed rate of 100 per second" in ask(runs, str(other), str(other), "--anyway").output
+    only_closed = make_study.make_run(tmp_path / "closed", measure_s=12, warmup_s=0, rate_s=0)
+    assert "loop differs" in ask(runs, str(only_closed), str(other), "--figure", "p99").output
+    assert "loop differs" not in ask(runs, str(other), str(other), "--figure", "p99").output
+
+
 @pytest.mark.parametrize(
     ("words", "kind", "says"),
     [

@@ -53,6 +53,13 @@
     values.forEach(function (v) { if (v != null) { total += v; count += 1; } });
     return count ? total / count : null;
   }
+  /* A value between two gaps has no line to be part of: it is shown as a point, or it would not be seen at all. */
+  function lonely(u, index, show) {
+    var values = u.data[index], found = [];
+    if (show) return null;
+    values.forEach(function (v, i) { if (v != null && values[i - 1] == null && values[i + 1] == null) found.push(i); });
+    return found.length ? found : null;
+  }
   function series(chart) {
     var list = [{ label: "time", value: function (u, v) { return v == null ? "mean" : clock(v); } }], bands = [], columns = [chart.x];
     chart.lines.forEach(function (line) {
@@ -61,7 +68,7 @@
         label: line.label, scale: "y", width: 1.6, spanGaps: false,
         stroke: function () { return color(line.color); },
         dash: line.dash ? [6, 4] : undefined,
-        points: { show: chart.x.length < 3 ? true : undefined, size: 4, fill: function () { return color(line.color); } },
+        points: { show: chart.x.length < 3 ? true : undefined, size: 4, filter: lonely, fill: function () { return color(line.color); } },
         fill: chart.fill ? function () { return color(line.color) + "22"; } : undefined,
         value: function (u, v, si, idx) { return words(idx == null ? whole : v, chart.unit); }
       });
