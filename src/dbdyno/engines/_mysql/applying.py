@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dbdyno.engines._mysql import units, versions
+from dbdyno.engines._mysql.connection import ReadOnlySetting
 from dbdyno.model.errors import TargetError
 from dbdyno.model.knob import Assignment, Setting, Value
 
@@ -21,12 +22,11 @@ if TYPE_CHECKING:
 def apply(session: MySQLSession, assignment: Assignment, reset: Sequence[str] | Mapping[str, str]) -> list[str]:
     """See `dbdyno.model.engine.Session.apply`. Raises `TargetError`; then what was changed is as it was before."""
     before = session.settings()
-    wanted: dict[str, Value] = {name: value for name, value in assignment.items()}
     found_with: dict[str, Value] = dict(reset) if isinstance(reset, Mapping) else {}
     done: list[str] = []
     waiting: list[str] = []
     try:
-        for name, value in wanted.items():
+        for name, value in assignment.items():
             _require_known(session, before, name)
             if _same(session, before[name], value) and (not _keeps(session) or before[name].persisted):
                 continue
@@ -58,8 +58,6 @@ def _require_known(session: MySQLSession, settings: Mapping[str, Setting], name:
 
 def _set(session: MySQLSession, name: str, value: Value) -> bool:
     """Whether it is in force now; False: after a restart."""
-    from dbdyno.engines._mysql.session import ReadOnlySetting
-
     try:
         session.set_global(name, value, persist="PERSIST" if _keeps(session) else "GLOBAL")
     except ReadOnlySetting as error:
@@ -75,8 +73,6 @@ def _set(session: MySQLSession, name: str, value: Value) -> bool:
 
 def _forget(session: MySQLSession, before: Mapping[str, Setting], name: str, value: Value | None) -> bool:
     """Back to what the file says: to the value that it was found with, since the server cannot read its file again."""
-    from dbdyno.engines._mysql.session import ReadOnlySetting
-
     setting = before.get(name)
     if setting is None:
         return True

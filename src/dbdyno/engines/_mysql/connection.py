@@ -70,6 +70,10 @@ def connect(target: Target, secret: Secret) -> Connection:
         raise refused(target, error) from None
 
 
+class ReadOnlySetting(TargetError):
+    """Only a restart changes it."""
+
+
 def words_of(error: BaseException) -> tuple[int, str]:
     """The number and the words of an error, the server's own where it has some."""
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0

@@ -15,9 +15,9 @@ from typing import Any
 
 import pymysql
 
-from dbdyno.engines._mysql import grants, units, versions
+from dbdyno.engines._mysql import applying, grants, units, versions
 from dbdyno.engines._mysql import settings as settings_
-from dbdyno.engines._mysql.connection import Connection, connect, words_of
+from dbdyno.engines._mysql.connection import Connection, ReadOnlySetting, connect, words_of
 from dbdyno.engines.probefile import shaped
 from dbdyno.model.engine import Debt
 from dbdyno.model.errors import TargetError
@@ -35,7 +35,6 @@ _CUT_OFF = {1053, 1927, 2003, 2006, 2013, 2055}
 """Errors after which there is no connection any more."""
 _FORBIDDEN = {1044, 1045, 1142, 1143, 1227, 1370}
 _READ_ONLY = 1238
-_UNKNOWN = 1193
 
 _FACTS: tuple[tuple[str, str, str, str], ...] = (
     ("server.version_text", "", "version()", "SELECT VERSION()"),
@@ -149,9 +148,7 @@ class MySQLSession(abc.ABC):
         return units.agrees(setting, value, step=self._steps.get(setting.name, 0.0))
 
     def apply(self, assignment: Assignment, *, reset: Sequence[str] | Mapping[str, str] = ()) -> list[str]:
-        from dbdyno.engines._mysql.applying import apply
-
-        return apply(self, assignment, reset)
+        return applying.apply(self, assignment, reset)
 
     @abc.abstractmethod
     def settle(self) -> Debt:
@@ -178,7 +175,7 @@ class MySQLSession(abc.ABC):
         self.run(f"SELECT SLEEP({seconds:g})", "wait")
 
     def set_global(self, name: str, value: Value, *, persist: str = "GLOBAL") -> None:
-        """Raises `TargetError`; `read_only` of it tells that only a restart changes the setting."""
+        """Raises `TargetError`; a `ReadOnlySetting` where only a restart changes the setting."""
         self.run(f"SET {persist} {_identifier(name)} = {units.literal(value)}", f"set {name} = {value}")
 
     def run(self, statement: str, to: str) -> list[tuple[Any, ...]]:
@@ -214,16 +211,8 @@ class MySQLSession(abc.ABC):
         todo = ""
         if code in _FORBIDDEN:
             todo = f"connect as a user that may {to}, or grant {self._target.user} the privilege"
-        kind = ReadOnlySetting if code == _READ_ONLY else UnknownSetting if code == _UNKNOWN else TargetError
+        kind = ReadOnlySetting if code == _READ_ONLY else TargetError
         return kind(f"{self._target.label} refused to {to}.", found=found, todo=todo)
-
-
-class ReadOnlySetting(TargetError):
-    """Only a restart changes it."""
-
-
-class UnknownSetting(TargetError):
-    """This server does not have it."""
 
 
 def _identifier(name: str) -> str:
