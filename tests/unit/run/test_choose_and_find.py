@@ -41,11 +41,11 @@ def test_mistakes_are_answered_with_the_nearest_word(name: str, scale: int, opti
 
 @pytest.mark.parametrize(
     ("typed", "says"),
-    [("tim", "did you mean --time?"), ("report_interva", "--report-interval"), ("tabls", "mean tables?")],
+    [("tim", "did you mean --time?"), ("report_interva", "--report-interval"), ("foreign_key", "mean foreign_keys?")],
 )
 def test_an_option_of_the_command_may_have_been_meant(typed: str, says: str) -> None:
     with pytest.raises(UsageError) as caught:
-        choose_workload("oltp_read_write", 1, {typed: "3"}, KNOWN, verb=["--time", "--report-interval"])
+        choose_workload("tpcc", 1, {typed: "3"}, KNOWN, verb=["--time", "--report-interval"])
     assert says in str(caught.value)
 
 
