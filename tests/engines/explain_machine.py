@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,10 @@ class Brake:
         for pid in self._box.server_pids():
             with contextlib.suppress(ProcessLookupError):
                 (self._group / "cgroup.procs").write_text(str(pid))
+
+    def admit(self, pid: int) -> None:
+        """Another program on the same disk."""
+        (self._group / "cgroup.procs").write_text(str(pid))
 
     def limit(self, *, iops: int = 0, bytes_per_s: int = 0) -> None:
         """For reads and for writes each; 0: none."""
@@ -88,6 +94,67 @@ def kernel_setting(name: str, value: int) -> Iterator[None]:
         for one, text in before:
             if text.strip() != "0":
                 one.write_text(text)
+
+
+_SWAP = "dyno-test-swap-"
+
+
+@contextlib.contextmanager
+def swap_file(size_bytes: int) -> Iterator[Path]:
+    """Swap for the time of a test; what a killed test left is taken away first."""
+    if os.geteuid() != 0 or shutil.which("mkswap") is None:
+        pytest.skip("swap may not be added here")
+    above = Path(tempfile.gettempdir())
+    for left in above.glob(f"{_SWAP}*"):
+        _end_swap(left)
+    number, name = tempfile.mkstemp(prefix=_SWAP)
+    try:
+        with os.fdopen(number, "wb") as file:
+            for _ in range(size_bytes >> 20):
+                file.write(bytes(1 << 20))  # A file with holes is refused.
+        subprocess.run(["mkswap", name], check=True, capture_output=True, timeout=30)
+        if subprocess.run(["swapon", name], capture_output=True, timeout=30, check=False).returncode:
+            pytest.skip("this machine takes no file as swap")
+        yield Path(name)
+    finally:
+        _end_swap(Path(name))
+
+
+def _end_swap(file: Path) -> None:
+    if str(file) in Path("/proc/swaps").read_text():
+        subprocess.run(["swapoff", str(file)], check=True, capture_output=True, timeout=120)
+    file.unlink(missing_ok=True)
+
+
+def join_memory_group(box: Sandbox, pid: int) -> None:
+    """Puts a program into the group in which the server's memory is limited."""
+    words = next(one for one in Path(f"/proc/{box.server_pids()[0]}/cgroup").read_text().split() if ":memory:" in one)
+    (Path("/sys/fs/cgroup/memory") / words.partition(":memory:")[2].lstrip("/") / "cgroup.procs").write_text(str(pid))
+
+
+@contextlib.contextmanager
+def processor_group(box: Sandbox) -> Iterator[Callable[[float], None]]:
+    """Yields what sets the processors that the server may use; 0: all."""
+    above = Path("/sys/fs/cgroup/cpu")
+    if os.geteuid() != 0 or not (above / "cpu.shares").exists():
+        pytest.skip("this machine cannot limit the processors of some processes alone")
+    group = above / f"dyno-quota-{os.getpid()}"
+    group.mkdir()
+    for pid in box.server_pids():
+        with contextlib.suppress(ProcessLookupError):
+            (group / "cgroup.procs").write_text(str(pid))
+
+    def allow(cores: float) -> None:
+        period_us = int((group / "cpu.cfs_period_us").read_text())
+        (group / "cpu.cfs_quota_us").write_text(str(int(cores * period_us) or -1))
+
+    try:
+        yield allow
+    finally:
+        for pid in (group / "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError, OSError):
+                (above / "cgroup.procs").write_text(pid)
+        group.rmdir()
 
 
 HOG = """

@@ -10,11 +10,12 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
-import mmap
+import os
 import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 from operator import attrgetter
 from pathlib import Path
@@ -42,13 +43,24 @@ _T = TypeVar("_T")
 _Otherwise: TypeAlias = Callable[[bytes], _T | None] | None
 
 
+@dataclass(frozen=True)
+class _Places:
+    """Where the answers of a probe lie in the file, in its order: first byte and number of bytes."""
+
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    sizes: array[int] = field(default_factory=lambda: array("q"))
+
+    def last(self) -> _Places:
+        return _Places(self.starts[-1:], self.sizes[-1:])
+
+
 class ColumnStore(SampleStore):
     """`SampleStore` over a file of samples. Lines that cannot be read are counted in `unreadable`."""
 
     def __init__(self, probes: Iterable[Probe], path: Path) -> None:
         super().__init__(probes, ())
         self._path = path
-        self._places: dict[str, array[int]] = {}
+        self._places: dict[str, _Places] = {}
         self._tables: dict[str, _Table] = {}
         self.unreadable = 0
         self._find_places()
@@ -75,7 +87,7 @@ class ColumnStore(SampleStore):
         times = [0.0]
         with self._path.open("rb") if self._path.exists() else io.BytesIO() as file:
             for places in self._places.values():
-                file.seek(places[-1])
+                file.seek(places.starts[-1])
                 if found := _TIME.search(file.readline(), 0, 200):
                     times.append(float(found[1]))
         return max(times)
@@ -85,7 +97,7 @@ class ColumnStore(SampleStore):
 
     def reason(self, probe: str) -> str:
         """Why the probe's last question was not answered; empty when it was, or was never asked."""
-        last = list(self._decoded(probe, self._places.get(probe, array("q"))[-1:]))
+        last = list(self._decoded(probe, self._places.get(probe, _Places()).last()))
         return last[0].unknown if last else ""
 
     def _raw(self, probe: str, column: Column, key: Key) -> tuple[Floats, Floats]:
@@ -100,7 +112,7 @@ class ColumnStore(SampleStore):
             file = self._path.open("rb")
         except FileNotFoundError:
             return
-        found: dict[bytes, array[int]] = {}
+        found: dict[bytes, _Places] = {}
         with file:
             offset = 0
             for line in file:
@@ -110,14 +122,15 @@ class ColumnStore(SampleStore):
                     name = line[start:end]
                     places = found.get(name)
                     if places is None:
-                        places = found[name] = array("q")
-                    places.append(offset)
+                        places = found[name] = _Places()
+                    places.starts.append(offset)
+                    places.sizes.append(len(line))
                 elif line.strip():
                     self.unreadable += 1
                 offset += len(line)
         self._places = {name.decode("utf-8", "replace"): places for name, places in found.items()}
 
-    def _decoded(self, probe: str, places: Sequence[int] | None = None) -> Iterator[Sample]:
+    def _decoded(self, probe: str, places: _Places | None = None) -> Iterator[Sample]:
         """All samples of a probe, or those that begin at certain places."""
         for batch in self._batches(probe, places, msgspec.json.Decoder(Sample)):
             yield from batch
@@ -125,23 +138,24 @@ class ColumnStore(SampleStore):
     def _batches(
         self,
         probe: str,
-        places: Sequence[int] | None,
+        places: _Places | None,
         decoder: msgspec.json.Decoder[_T],
         otherwise: _Otherwise[_T] = None,
     ) -> Iterator[list[_T]]:
         """Many lines at once; where one of them is not as it should be, one by one. A line that `decoder` cannot read
         may still be read by `otherwise`."""
-        wanted = self._places.get(probe, ()) if places is None else places
-        if not wanted:
+        wanted = self._places.get(probe, _Places()) if places is None else places
+        if not wanted.starts:
             return
-        with self._path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-            for first in range(0, len(wanted), _BATCH):
-                lines = []
-                for offset in wanted[first : first + _BATCH]:
-                    whole.seek(offset)
-                    lines.append(whole.readline())
-                if hasattr(mmap, "MADV_DONTNEED"):
-                    whole.madvise(mmap.MADV_DONTNEED)  # Else the whole file counts as our memory.
+        with self._path.open("rb") as file:
+            number = file.fileno()
+            for first in range(0, len(wanted.starts), _BATCH):
+                part = slice(first, first + _BATCH)
+                # One by one, past all buffers: lines of a probe are far apart, and a map of the file costs twice that.
+                lines = [
+                    os.pread(number, size, start)
+                    for start, size in zip(wanted.starts[part], wanted.sizes[part], strict=True)
+                ]
                 try:
                     yield decoder.decode_lines(b"".join(lines))
                 except (msgspec.DecodeError, UnicodeDecodeError):
@@ -213,11 +227,11 @@ class _Form:
     def _value(self, value: Scalar, name: str) -> Scalar:
         return value if name not in self.numbers or type(value) in _NUMBERS else None
 
-    def key(self) -> Callable[[Any], str]:
-        """What gives a row's key: its key columns with `/` between them."""
+    def key(self) -> Callable[[Any], str] | None:
+        """What gives a row's key: its key columns with `/` between them. None without such columns."""
         fields = [self.fields[name] for name in self.keys]
         if not fields:
-            return lambda _: ""
+            return None
         get = attrgetter(*fields)
         return (lambda row: str(get(row))) if len(fields) == 1 else (lambda row: "/".join(map(str, get(row))))
 
@@ -234,22 +248,21 @@ class _Table:
         places: dict[str, array[int]] = {}
         key_of = form.key()
         for batch in batches:
+            answers = [one for one in batch if isfinite(one.t_s)]
             rows: dict[str, list[Any]] = defaultdict(list)
-            for answer in batch:
-                if not isfinite(answer.t_s):
-                    continue
+            for number, answer in enumerate(answers, len(times)):
                 for row in answer.rows if not answer.unknown else ():
-                    key = key_of(row)
-                    if key not in places:
+                    key = key_of(row) if key_of else ""
+                    if (found := places.get(key)) is None:
                         if len(places) >= _KEYS_MAX:
                             continue
-                        places[key] = array("q")
-                    places[key].append(len(times))
+                        found = places[key] = array("q")
+                    found.append(number)
                     rows[key].append(row)
                     if form.texts:
                         self._note_words(answer.t_s, key, row)
-                times.append(answer.t_s)
-                silent.append(bool(answer.unknown))
+            times += [one.t_s for one in answers]
+            silent += [one.unknown != "" for one in answers]
             self._keep(rows)
         self._silent = np.array(silent, dtype=np.bool_)
         self.silent_always = bool(self._silent.all())
@@ -260,8 +273,8 @@ class _Table:
         self._places = {key: np.array(found, dtype=np.int64) for key, found in places.items()}
         self._values = {which: np.concatenate(parts) for which, parts in self._parts.items()}
         del self._parts
-        for found in self.words.values():
-            found.sort(key=lambda one: one[0])
+        for words in self.words.values():
+            words.sort(key=lambda one: one[0])
 
     def _note_words(self, t_s: float, key: str, row: Any) -> None:
         for name in self._form.texts:

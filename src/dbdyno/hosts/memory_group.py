@@ -1,4 +1,4 @@
-"""Memory of the server's control group against its limit, and processor time that its quota took away.
+"""Memory of the server's control group against its limit, what it is used for, and what was swapped out.
 
 Sources: the kernel's Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst. A group without a limit, or a
 server that is in none, gives no row.
@@ -18,11 +18,14 @@ _UNLIMITED_BYTES = 1 << 62
 PROBE = Probe(
     name="memory_group",
     title="The server's control group",
-    cost="four files",
+    cost="six files",
     columns=(
         Column(name="group", kind=ColumnKind.KEY, help="path of the group that has the limit"),
         Column(name="limit_bytes", kind=ColumnKind.GAUGE, unit="B", help="most memory, page cache included"),
         Column(name="used_bytes", kind=ColumnKind.GAUGE, unit="B", help="memory in use, page cache included"),
+        Column(name="cached_bytes", kind=ColumnKind.GAUGE, unit="B", help="page cache of files"),
+        Column(name="dirty_bytes", kind=ColumnKind.GAUGE, unit="B", help="page cache not on disk yet, or on its way"),
+        Column(name="swapped_bytes", kind=ColumnKind.GAUGE, unit="B", help="memory of its programs that is in swap"),
         Column(name="limit_hits", kind=ColumnKind.COUNTER, help="allocations that met the limit"),
         Column(name="killed", kind=ColumnKind.COUNTER, help="programs of the group killed for want of memory"),
     ),
@@ -53,6 +56,7 @@ def _version_1(folder: Path) -> dict[str, Scalar] | None:
     return {
         "limit_bytes": limit,
         "used_bytes": _number(folder / "memory.usage_in_bytes"),
+        **_uses(folder, "total_cache", "total_shmem", ("total_dirty", "total_writeback"), "total_swap"),
         "limit_hits": _number(folder / "memory.failcnt"),
         "killed": _field(folder / "memory.oom_control", "oom_kill"),
     }
@@ -65,8 +69,23 @@ def _version_2(folder: Path) -> dict[str, Scalar] | None:
     return {
         "limit_bytes": limit,
         "used_bytes": _number(folder / "memory.current"),
+        **_uses(folder, "file", "shmem", ("file_dirty", "file_writeback"), ""),
+        "swapped_bytes": _number(folder / "memory.swap.current"),
         "limit_hits": _field(folder / "memory.events", "max"),
         "killed": _field(folder / "memory.events", "oom_kill"),
+    }
+
+
+def _uses(folder: Path, cached: str, shared: str, dirty: tuple[str, str], swapped: str) -> dict[str, Scalar]:
+    """From memory.stat; memory that programs share is counted there as cache, but is nobody's file."""
+    try:
+        found = parse_fields((folder / "memory.stat").read_text())
+    except OSError:
+        found = {}
+    return {
+        "cached_bytes": found[cached] - found.get(shared, 0) if cached in found else None,
+        "dirty_bytes": sum(found[one] for one in dirty) if found.keys() >= set(dirty) else None,
+        "swapped_bytes": found.get(swapped),
     }
 
 

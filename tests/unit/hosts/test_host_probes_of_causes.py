@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.hosts import boot, cores, frequency, journal, memory_group, nodes, reclaim, writers
+from dbdyno.hosts import boot, cores, frequency, journal, memory_group, nodes, processor_group, reclaim, writers
 from dbdyno.hosts.registry import Watch
 
 MACHINE = Path(__file__).parents[2] / "fixtures/machines/debian-vm"
@@ -55,9 +55,41 @@ def test_version_2_of_control_groups(tmp_path: Path) -> None:
     (inner.parent / "memory.current").write_text("900\n")
     (inner.parent / "memory.events").write_text("low 0\nmax 5\noom_kill 2\n")
     [row] = memory_group.read(tmp_path, Watch(processes={"server": (9,)}))
-    assert row == {"group": "/db.slice", "limit_bytes": 1000, "used_bytes": 900, "limit_hits": 5, "killed": 2}
+    assert row == {
+        "group": "/db.slice", "limit_bytes": 1000, "used_bytes": 900, "limit_hits": 5, "killed": 2,
+        "cached_bytes": None, "dirty_bytes": None, "swapped_bytes": None,
+    }  # fmt: skip
+    (inner.parent / "memory.stat").write_text("anon 200\nfile 700\nshmem 300\nfile_dirty 30\nfile_writeback 4\n")
+    (inner.parent / "memory.swap.current").write_text("50\n")
+    [row] = memory_group.read(tmp_path, Watch(processes={"server": (9,)}))
+    assert (row["cached_bytes"], row["dirty_bytes"], row["swapped_bytes"]) == (400, 34, 50)
     (inner.parent / "memory.max").unlink()
     assert memory_group.read(tmp_path, Watch(processes={"server": (9,)})) == []
+
+
+def test_a_quota_of_processors_in_either_version(tmp_path: Path) -> None:
+    (tmp_path / "proc/9").mkdir(parents=True)
+    (tmp_path / "proc/9/cgroup").write_text("3:cpu:/db/inner\n0::/\n")
+    group = tmp_path / "sys/fs/cgroup/cpu/db"
+    (group / "inner").mkdir(parents=True)
+    watch = Watch(processes={"server": (9,)})
+    (group / "inner/cpu.cfs_quota_us").write_text("-1\n")
+    (group / "inner/cpu.cfs_period_us").write_text("100000\n")
+    (group / "inner/cpu.stat").write_text("nr_periods 0\nnr_throttled 0\nthrottled_time 0\n")
+    assert processor_group.read(tmp_path, watch) == []
+    (group / "cpu.cfs_quota_us").write_text("150000\n")
+    (group / "cpu.cfs_period_us").write_text("100000\n")
+    (group / "cpu.stat").write_text("nr_periods 20\nnr_throttled 5\nthrottled_time 1500000000\n")
+    row = {"quota_cores": 1.5, "periods": 20, "throttled_periods": 5, "throttled_s": 1.5}
+    assert processor_group.read(tmp_path, watch) == [{"group": "/db", **row}]
+    (tmp_path / "proc/9/cgroup").write_text("0::/db.slice\n")
+    slice_ = tmp_path / "sys/fs/cgroup/db.slice"
+    slice_.mkdir()
+    (slice_ / "cpu.max").write_text("150000 100000\n")
+    (slice_ / "cpu.stat").write_text("usage_usec 7\nnr_periods 20\nnr_throttled 5\nthrottled_usec 1500000\n")
+    assert processor_group.read(tmp_path, watch) == [{"group": "/db.slice", **row}]
+    (slice_ / "cpu.max").write_text("max 100000\n")
+    assert processor_group.read(tmp_path, watch) == []
 
 
 def test_a_journal_tells_what_a_commit_took() -> None:
