@@ -5,8 +5,13 @@ from __future__ import annotations
 from dbdyno.engines.postgresql.rules._setting import setting
 from dbdyno.engines.postgresql.units import in_base
 from dbdyno.model.facts import Facts, MissingFact
+from dbdyno.model.finding import Fix
 
-__all__ = ["bytes_of", "power_of_two", "seconds_of", "setting"]
+__all__ = ["bytes_of", "compressed_pages", "further_apart", "power_of_two", "seconds_of", "setting"]
+
+_METHODS_SINCE = 150000
+_TIMEOUT_S_MAX = 3600.0
+"""The longest way between checkpoints that is advised: "Tuning PostgreSQL for sysbench-tpcc" (2018)."""
 
 
 def bytes_of(facts: Facts, name: str) -> float:
@@ -21,6 +26,23 @@ def seconds_of(facts: Facts, name: str) -> float:
 def power_of_two(value: float) -> int:
     """The next power of two, at least 1."""
     return 1 << max(0, int(value - 1).bit_length()) if value > 1 else 1
+
+
+def compressed_pages(facts: Facts) -> Fix:
+    """Compression of whole pages in the log, by the word that says which; `on` is that method from version 15 on."""
+    version = facts.find("server.version")
+    known = version is not None and isinstance(version.value, int | float) and version.value >= _METHODS_SINCE
+    return setting(facts, "wal_compression", "pglz" if known else "on")
+
+
+def further_apart(facts: Facts) -> tuple[Fix, ...]:
+    """Checkpoints twice as far apart, by time and by volume; nothing for what is not known or far apart already."""
+    fixes = []
+    if facts.has("setting.checkpoint_timeout") and (now_s := seconds_of(facts, "checkpoint_timeout")) < _TIMEOUT_S_MAX:
+        fixes.append(setting(facts, "checkpoint_timeout", round(min(_TIMEOUT_S_MAX, 2 * now_s))))
+    if facts.has("setting.max_wal_size"):
+        fixes.append(setting(facts, "max_wal_size", round(2 * bytes_of(facts, "max_wal_size")) >> 20))
+    return tuple(fixes)
 
 
 def _in(facts: Facts, name: str, base: str) -> float:

@@ -17,7 +17,7 @@ References: PostgreSQL 15 manual, 26.3.1 "Setting Up WAL Archiving" (2022).
 
 from __future__ import annotations
 
-from dbdyno.engines.postgresql.diagnoses._settings import setting
+from dbdyno.engines.postgresql.diagnoses._settings import compressed_pages
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.finding import Finding, Severity
@@ -50,7 +50,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
             "failed_attempts": round(failed),
         },
         remedy="Mend the destination of archive_command." if failing else "Archive several files at a time.",
-        fixes=() if compressed else (setting(recording.facts, "wal_compression", "on"),),
+        fixes=() if compressed else (compressed_pages(recording.facts),),
         durability=Level.L3,
         risk="Compression of whole pages takes processor time of the clients' processes." if not compressed else "",
         verify="archiver.behind_files falls to 0 or 1.",

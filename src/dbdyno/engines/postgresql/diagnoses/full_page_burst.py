@@ -21,7 +21,7 @@ References: "Tuning PostgreSQL for sysbench-tpcc" (Percona, 2018): 42 % less log
 from __future__ import annotations
 
 from dbdyno.engines.postgresql.diagnoses._pages import whole_pages
-from dbdyno.engines.postgresql.diagnoses._settings import setting
+from dbdyno.engines.postgresql.diagnoses._settings import compressed_pages, further_apart
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.finding import Finding
@@ -55,9 +55,11 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
             "since_checkpoint_s": None if after_s is None else round(after_s, 1),
         },
         remedy="Put checkpoints further apart." if compressed else "Compress whole pages in the log.",
-        fixes=() if compressed else (setting(recording.facts, "wal_compression", "on"),),
+        fixes=further_apart(recording.facts) if compressed else (compressed_pages(recording.facts),),
         durability=Level.L3,
-        risk="Compression takes processor time of the clients' processes.",
+        risk="Recovery after a crash takes longer."
+        if compressed
+        else "Compression takes processor time of the clients' processes.",
         verify="Log volume per transaction after a checkpoint falls.",
         confidence=0.7,
         ruled_out=("a burst of changes: whole pages grew, transactions did not",),
