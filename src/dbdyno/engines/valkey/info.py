@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dbdyno.engines.dumptext import clean
 from dbdyno.engines.valkey import conffile, versions
-from dbdyno.engines.valkey.names import RENAMED
+from dbdyno.engines.valkey.names import RENAMED, RENAMED_VALKEY
 from dbdyno.model.fact import Fact, Scalar
 from dbdyno.model.facts import Facts
 
@@ -184,7 +184,10 @@ def reachable(bind: str) -> bool:
 def old_names(written: Iterable[str], facts: Facts, source: str) -> Iterator[Fact]:
     """Names of a configuration file that have a successor in this version."""
     version = facts.number("server.version") if facts.has("server.version") else 0
-    old = [f"{name} is {RENAMED[name][0]} now" for name in written if name in RENAMED
-           and versions.at_least(version, redis=RENAMED[name][1])]  # fmt: skip
+    renamed = {name: new for name, (new, since) in RENAMED.items() if versions.at_least(version, redis=since)}
+    if versions.is_valkey(version):
+        plain = version - versions.VALKEY
+        renamed |= {name: new for name, (new, since) in RENAMED_VALKEY.items() if plain >= since}
+    old = [f"{name} is {renamed[name]} now" for name in written if name in renamed]
     yield Fact(name="config.old_names_count", source=source, value=len(old))
     yield Fact(name="config.old_names_examples", source=source, value="; ".join(old[:8]))

@@ -38,4 +38,11 @@ RENAMED = {
     ("zset-max-listpack-entries", 70000), "zset-max-ziplist-value": ("zset-max-listpack-value", 70000),
     "list-max-ziplist-size": ("list-max-listpack-size", 70000), "lua-time-limit": ("busy-reply-threshold", 70000),
 }  # fmt: skip
-"""Old name, new name, and since which version."""
+"""Old name, new name, and since which version of Redis; every Valkey has them."""
+
+RENAMED_VALKEY = {
+    "masterauth": ("primaryauth", 80000), "masteruser": ("primaryuser", 80000), "server_cpulist":
+    ("server-cpulist", 80000), "bio_cpulist": ("bio-cpulist", 80000), "aof_rewrite_cpulist":
+    ("aof-rewrite-cpulist", 80000), "bgsave_cpulist": ("bgsave-cpulist", 80000),
+}  # fmt: skip
+"""The same, of Valkey alone, by its own version. Source: valkey.conf 8.0 (2024), and what CONFIG GET of 8.0.1 shows."""

@@ -10,7 +10,8 @@ import pytest
 from dbdyno.engines.registry import checkable_named
 from dbdyno.engines.valkey import conffile, dump, info, versions
 from dbdyno.model.errors import UsageError
-from dbdyno.model.fact import Scalar
+from dbdyno.model.fact import Fact, Scalar
+from dbdyno.model.facts import Facts
 from dbdyno.model.target import Target
 
 ENGINE = checkable_named("redis")
@@ -206,3 +207,15 @@ def test_the_script_hides_hashes_of_passwords() -> None:
     script = dump.collect_script()
     assert "sed 's/#[0-9a-f]" in script
     assert "-a " not in script, "no password among the arguments"
+
+
+@pytest.mark.parametrize(
+    ("version", "old"),
+    [(70015, ["slave-read-only"]), (1_070207, ["slave-read-only"]), (1_080001, ["slave-read-only", "masterauth"])],
+)
+def test_names_that_only_one_product_gave_up(version: int, old: list[str]) -> None:
+    known = Facts([Fact(name="server.version", source="test", value=version)])
+    written = ["slave-read-only", "masterauth", "maxmemory"]
+    told = {fact.name: fact.value for fact in info.old_names(written, known, "test")}
+    assert told["config.old_names_count"] == len(old)
+    assert [one.split()[0] for one in str(told["config.old_names_examples"]).split("; ")] == old

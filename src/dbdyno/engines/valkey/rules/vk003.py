@@ -9,7 +9,8 @@ Remedy: rename the lines.
 
 Risk: none, as long as the version stays; an older server does not know the new names.
 
-References: release notes of Redis 5.0 (2018: replica instead of slave) and 7.0 (2022: listpack instead of ziplist).
+References: release notes of Redis 5.0 (2018: replica instead of slave) and 7.0 (2022: listpack instead of ziplist);
+valkey.conf 8.0 (2024: primary instead of master).
 """
 
 from dbdyno.engines.valkey.rules._setting import by_hand
