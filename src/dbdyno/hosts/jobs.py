@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dbdyno.hosts.processes import content, newest
 from dbdyno.hosts.registry import Rows, Watch
 from dbdyno.model.probe import Column, ColumnKind, Probe
 
@@ -52,11 +53,10 @@ def read(root: Path, watch: Watch) -> Rows:
     """A row for each job. A process that ends meanwhile is left out. Raises `OSError` when none is to be seen."""
     uptime_s = float((root / "proc/uptime").read_text().split()[0])
     known = {pid for pids in watch.processes.values() for pid in pids}
-    pids = sorted((int(one.name) for one in (root / "proc").iterdir() if one.name.isdigit()), reverse=True)
     found = []
-    for pid in pids[:_PROCESSES_MAX]:
+    for pid in newest(root, _PROCESSES_MAX):
         try:
-            text = (root / "proc" / str(pid) / "stat").read_text(errors="replace")
+            text = content(root, pid, "stat")
         except (FileNotFoundError, ProcessLookupError):
             continue
         if pid not in known and text:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dbdyno.hosts.processes import content
 from dbdyno.hosts.registry import Rows, Watch
 from dbdyno.model.probe import Column, ColumnKind, Probe
 
@@ -39,21 +40,21 @@ def read(root: Path, watch: Watch) -> Rows:
     """A row for each group; a process that has just ended is left out, a group without any is not in the answer."""
     rows: Rows = []
     for who, pids in watch.processes.items():
-        parts = [part for pid in pids if (part := _read_one(root / "proc" / str(pid), watch.ticks_per_s)) is not None]
+        parts = [part for pid in pids if (part := _read_one(root, pid, watch.ticks_per_s)) is not None]
         if parts:
             rows.append({"who": who, **_sum(parts)})
     return rows
 
 
-def _read_one(folder: Path, ticks_per_s: int) -> dict[str, float | None] | None:
+def _read_one(root: Path, pid: int, ticks_per_s: int) -> dict[str, float | None] | None:
     try:
         part: dict[str, float | None] = {}
-        part |= parse_stat((folder / "stat").read_text(), ticks_per_s=ticks_per_s)
-        part |= parse_status((folder / "status").read_text())
+        part |= parse_stat(content(root, pid, "stat"), ticks_per_s=ticks_per_s)
+        part |= parse_status(content(root, pid, "status"))
     except (FileNotFoundError, ProcessLookupError):
         return None
     try:
-        part |= parse_io((folder / "io").read_text())
+        part |= parse_io(content(root, pid, "io"))
     except (PermissionError, FileNotFoundError, ProcessLookupError):
         # Only the process's own user and root may read it: unknown, not zero.
         part |= {"read_bytes": None, "write_bytes": None}

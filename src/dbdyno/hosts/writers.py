@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dbdyno.hosts.process import parse_io
+from dbdyno.hosts.processes import content, newest
 from dbdyno.hosts.registry import Rows, Watch
 from dbdyno.model.probe import Column, ColumnKind, Probe
 
@@ -33,25 +34,25 @@ PROBE = Probe(
 def read(root: Path, watch: Watch) -> Rows:
     """Those that wrote most since their start. Raises `OSError` when nobody's may be read."""
     known = {pid for pids in watch.processes.values() for pid in pids}
-    pids = sorted((int(one.name) for one in (root / "proc").iterdir() if one.name.isdigit()), reverse=True)
     found: dict[str, float] = {}
     refused: OSError | None = None
-    for pid in pids[:_PROCESSES_MAX]:
-        folder = root / "proc" / str(pid)
+    seen = False
+    for pid in newest(root, _PROCESSES_MAX):
         if pid in known:
             continue
         try:
-            written = parse_io((folder / "io").read_text())["write_bytes"]
-            name = (folder / "comm").read_text(errors="replace").strip()
-            if name.startswith(_KERNEL):
-                continue
+            written = parse_io(content(root, pid, "io"))["write_bytes"]
+            seen = True
+            # Most have written nothing, and their names are of no interest.
+            name = content(root, pid, "comm").strip() if written else ""
         except PermissionError as error:
             refused = error
         except (FileNotFoundError, ProcessLookupError):
             continue
         else:
-            found[name] = found.get(name, 0.0) + written
-    if refused is not None and not found:
+            if name and not name.startswith(_KERNEL):
+                found[name] = found.get(name, 0.0) + written
+    if refused is not None and not seen:
         raise refused
     largest = sorted(found.items(), key=lambda one: -one[1])[:_SHOWN]
-    return [{"program": name, "write_bytes": written} for name, written in largest if written > 0]
+    return [{"program": name, "write_bytes": written} for name, written in largest]

@@ -225,7 +225,7 @@ class Sandbox:
         """The server and all its children; empty when it does not run."""
         if self._state.process is None or not self.running():
             return []
-        return [self._state.process.pid, *process.descendants(self._state.process.pid)]
+        return [self._state.process.pid, *process.family(self._state.process.pid)]
 
     def start(
         self,
@@ -340,7 +340,7 @@ class Sandbox:
                 self._heal()
                 return 0.0
             started = self._clock.monotonic()
-            tree = [identity for pid in self.server_pids() if (identity := process.identify(pid))]
+            tree = [identity for pid in [one.pid, *process.descendants(one.pid)] if (identity := process.identify(pid))]
             process.send(one, self._recipe.stop_signal(mode))
             ended = process.wait_gone(tree, self._clock, timeout_s)
             if not ended:
