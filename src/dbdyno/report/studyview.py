@@ -112,7 +112,7 @@ def answer(plan: StudyPlan, trials: Sequence[Trial], outcome: StudyOutcome | Non
     """One sentence that stands by itself."""
     main = main_comparison(outcome)
     if main is None:
-        return _unconfirmed(trials, found)
+        return _unconfirmed(trials, outcome, found)
     interval = f"{main.confidence * 100:.0f} % interval {interval_text(main)}"
     pairs = f"{main.pairs} interleaved {'pair' if main.pairs == 1 else 'pairs'}"
     times = f"{figures.ratio(main.ratio)} as many"
@@ -167,10 +167,23 @@ def _also(one: Comparison) -> str:
     return f"Against {_the(one.a)}, {name}: {figures.ratio(one.ratio)} ({ends}), {verdict_words(one)}."
 
 
-def _unconfirmed(trials: Sequence[Trial], found: Sequence[Arm]) -> Answer:
+def _default_stays(outcome: StudyOutcome | None) -> bool:
+    """The study came to its end, and its winner is the default."""
+    return outcome is not None and outcome.status == "done" and not outcome.winner
+
+
+def _unconfirmed(trials: Sequence[Trial], outcome: StudyOutcome | None, found: Sequence[Arm]) -> Answer:
     if not trials:
         return Answer(verdict="unknown", says="No trial has been recorded in this study, so there is no answer yet.")
+    if _default_stays(outcome):
+        says = (
+            f"None of {len(trials)} trials was believed to beat the default, deferred writes charged: "
+            "there was nothing to confirm. More or longer trials may find something (--trials, --time)."
+        )
+        return Answer(verdict="default", says=says)
     says = f"Not confirmed: the study stopped after {len(trials)} trials, before its interleaved pairs were complete."
+    if outcome is not None and outcome.status == "done":
+        says = f"Not confirmed: after {len(trials)} trials no interleaved pairs were run (--pairs)."
     best = next((one for one in found if one.color == 1), None)
     base = next((one for one in found if one.name == "default"), None)
     also = []
@@ -203,7 +216,9 @@ def _gone(trials: Sequence[Trial], outcome: StudyOutcome | None, configuration: 
         gone["trials"] = "No trial was recorded."
     if outcome is None or not outcome.comparisons:
         gone["confirmation"] = "There was no confirmation: no pairs of runs were compared, so no ratio is claimed."
-    if not configuration and not (outcome and outcome.winner):
+    if _default_stays(outcome):
+        gone["winner"] = "The default won. What is below is only what the contract needs beside it."
+    elif not configuration and not (outcome and outcome.winner):
         gone["winner"] = "No winner was chosen, so there is no configuration to copy."
     if outcome is None or not outcome.contributions:
         gone["contributions"] = "The contribution of each line was not measured."
@@ -211,14 +226,13 @@ def _gone(trials: Sequence[Trial], outcome: StudyOutcome | None, configuration: 
 
 
 def _doubts(path: Path, trials: Sequence[Trial], outcome: StudyOutcome | None) -> list[Note]:
-    """Doubts of what the answer rests on first (confirmation), then what the search had to throw away."""
+    """Doubts of what the answer rests on first (the confirmation, or all trials when there is none), then what the
+    search had to throw away."""
     notes: list[Note] = []
     if outcome is not None and outcome.error:
         notes.append(Note(says=outcome.error, kind="error", grave=True))
     seen: dict[str, Note] = {}
-    for trial in trials:
-        if trial.kind != TrialKind.CONFIRM:
-            continue
+    for trial in [one for one in trials if one.kind == TrialKind.CONFIRM] or trials:
         for doubt in trial.doubts:
             before = seen.get(doubt.doubt)
             seen[doubt.doubt] = Note(
@@ -339,6 +353,8 @@ def _trials_says(trials: Sequence[Trial]) -> str:
     if best is not None:
         says += f" The best single trial is number {best.number} with {figures.number(best.score)} charged tps;"
         says += " single trials are not proof, pairs are."
+    if guided := sum(bool(one.cause) and one.kind == TrialKind.SEARCH for one in trials):
+        says += f" {guided} of them were made for what explains an earlier trial's run; their notes say why."
     return says
 
 

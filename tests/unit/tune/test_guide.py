@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from rich.console import Console
 from simulated import MACHINE, SPACE, SimClock, SimServer, essence, plan_of, study_of
 
+from dbdyno.cli._tuneview import View
 from dbdyno.model.contract import Contract
 from dbdyno.model.knob import Assignment, Change, Knob, KnobSpace, Level
 from dbdyno.model.run import Doubt, DoubtNote
 from dbdyno.model.trial import Cause, Trial, TrialKind, TrialStatus
+from dbdyno.report.studyview import view_study
 from dbdyno.tune import guide
 from dbdyno.tune.contract import judge, narrow
 from dbdyno.tune.propose import frozen_trials
@@ -209,6 +214,25 @@ def test_a_study_tries_what_explains_its_runs_and_keeps_what_it_found(tmp_path: 
     assert kept[0].causes == held_back({})
     assert kept[4].cause == "writes-too-much"
     assert kept == study.trials
+
+
+def test_the_reason_is_in_the_trial_s_line_in_its_json_and_in_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = plan_of(trials_max=6, confirm_pairs=0, ablate=False, guide=True)
+    study = study_of(tmp_path / "s", SimServer(SimClock(), noise=0.0), plan, explain=held_back)
+    study.run()
+    said = io.StringIO()
+    console = Console(file=said, width=300)
+    for json_lines in (False, True):
+        View(console, console, plan, json_lines=json_lines).trial(study.trials[3], study.trials[:4])
+    why = "log_size = 1000 (trial 2: log-too-small was seen.)"
+    assert f"against log-too-small: {why}" in said.getvalue()
+    told = json.loads(capsys.readouterr().out)
+    assert (told["cause"], told["why"]) == ("log-too-small", why)
+    view = view_study(tmp_path / "s")
+    assert f"against log-too-small: {why}" in view.trials[3].says
+    assert "1 of them were made for what explains" in view.trials_says
 
 
 @pytest.mark.parametrize("at", [2, 4, 5, 7])
