@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,19 +12,24 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home, say_note
-from dbdyno.model.contract import Contract
+from dbdyno.cli._options import (
+    contract_of,
+    contract_options,
+    dataset_options,
+    format_option,
+    measured_options,
+    seed_option,
+    stacked,
+)
+from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home, say_note, stamp, this_machine
 from dbdyno.model.errors import RecordError, UsageError
 from dbdyno.model.experiment import Ladder, Sweep
-from dbdyno.model.knob import Level
-from dbdyno.model.machine import DiskClass, Machine
 from dbdyno.model.record import from_json, to_json
 from dbdyno.model.target import Permission
 from dbdyno.model.trial import StudyPlan, Trial
 from dbdyno.report.experiment import write_experiment_report
 from dbdyno.run.choose import choose_workload, parse_options
 from dbdyno.run.driver import list_workloads, load_dataset
-from dbdyno.sandbox.limits import memory_limit_bytes
 from dbdyno.sandbox.targets import Resolved
 from dbdyno.tune.experiment import PLAN, Experiment, Ground
 from dbdyno.tune.grounds import ForeignGrounds, SandboxGrounds
@@ -34,57 +37,21 @@ from dbdyno.tune.setup import foreign_ground
 from dbdyno.tune.store import StudyRecord, StudyStore, open_study
 from dbdyno.tune.trial import Bench, Step
 
-F = TypeVar("F", bound=Callable[..., Any])
 Kind = TypeVar("Kind", Ladder, Sweep)
 
-_OPTIONS = (
-    click.option("--scale", type=int, default=1, show_default=True, help="Size of the dataset."),
-    click.option(
-        "--option",
-        "-k",
-        "options",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Option of the workload; may be repeated.",
-    ),
-    click.option("--threads", type=click.IntRange(1), default=8, show_default=True, help="Connections that load it."),
-    click.option(
-        "--time", "time_s", type=click.FloatRange(1), default=30.0, show_default=True, help="Measured seconds of a run."
-    ),
-    click.option(
-        "--warmup-time",
-        "warmup_s",
-        type=click.FloatRange(0),
-        default=5.0,
-        show_default=True,
-        help="Seconds of load before it is measured.",
-    ),
-    click.option(
-        "--contract",
-        "level",
-        type=click.Choice([level.name for level in Level][::-1]),
-        default="L3",
-        show_default=True,
-        help="A configuration that promises less after a loss of power is not measured.",
-    ),
-    click.option("--pitr/--no-pitr", default=True, help="Point-in-time recovery (log archiving) stays on."),
-    click.option("--replication/--no-replication", default=True, help="The log stays usable by a replica."),
-    click.option("--maintenance/--no-maintenance", default=True, help="Vacuum, purge and their like stay on."),
+experiment_options = stacked(
+    dataset_options,
+    measured_options("a run"),
+    contract_options("A configuration that promises less after a loss of power is not measured."),
     click.option("--watch", multiple=True, metavar="ROLE", help="Also show this series, e.g. dead_rows; repeatable."),
-    click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Drives all randomness."),
+    seed_option,
     click.option("--name", default=None, help="Name of the experiment below dyno's home."),
     click.option("--resume", is_flag=True, help="Go on with the experiment of that --name."),
     click.option("--keep", is_flag=True, help="Keep the private servers that were made for other datasets."),
-    click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True),
+    format_option,
     allow_option,
 )
-
-
-def experiment_options(function: F) -> F:
-    """The options that both verbs have."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+"""The options that both verbs have."""
 
 
 @dataclass(frozen=True)
@@ -98,19 +65,13 @@ class Started:
 
 def make_plan(resolved: Resolved, verb: str, workload: str, flags: dict[str, Any]) -> StudyPlan:
     """The plan as it was typed. Raises `UsageError`."""
-    stamp = datetime.datetime.fromtimestamp(SystemClock().unix()).strftime("%Y%m%d-%H%M%S")
     if flags["resume"] and not flags["name"]:
         raise UsageError("--resume needs the --name of the experiment.", todo="see dyno list")
     return StudyPlan(
-        name=flags["name"] or f"{stamp}-{verb}-{workload}",
+        name=flags["name"] or f"{stamp()}-{verb}-{workload}",
         target=resolved.target,
         workload=choose_workload(workload, flags["scale"], parse_options(flags["options"]), list_workloads()),
-        contract=Contract(
-            level=Level[flags["level"]],
-            pitr=flags["pitr"],
-            replication=flags["replication"],
-            maintenance=flags["maintenance"],
-        ),
+        contract=contract_of(flags),
         threads=flags["threads"],
         seed=flags["seed"],
         trials_max=0,
@@ -175,11 +136,7 @@ def _foreign(
     clock = SystemClock()
     resolved.require_load("load a dataset and put load on it")
     resolved.target.require(Permission.TUNE, "change its settings")
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    machine = Machine(
-        memory_bytes=min(memory, memory_limit_bytes() or memory), cores=os.cpu_count() or 1, disk=DiskClass.SSD
-    )
-    ground = foreign_ground(resolved, plan, store, record=record, clock=clock, machine=machine)
+    ground = foreign_ground(resolved, plan, store, record=record, clock=clock, machine=this_machine())
     load_dataset(
         resolved.target,
         resolved.secret,

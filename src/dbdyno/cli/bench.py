@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from dbdyno.cli._host import host_option, machine_of, on_machine
+from dbdyno.cli._options import seed_option
 from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home, record_lines
 from dbdyno.model.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_OK, EXIT_WORSE, UsageError
 from dbdyno.model.plan import Arrivals, LoopMode, Phase, Plan, WorkloadSpec
@@ -111,7 +112,7 @@ class _Bench(click.Command):
     metavar="NAME=VALUE",
     help="Option of the workload; --NAME=VALUE does the same.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Drives all randomness.")
+@seed_option
 @click.option("--prepare/--no-prepare", default=True, help="Load the dataset first unless it is there.")
 @click.option("--check", is_flag=True, help="Check the dataset's consistency afterwards.")
 @click.option("--cleanup", is_flag=True, help="Drop the dataset afterwards.")

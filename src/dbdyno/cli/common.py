@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import os
 import shlex
+import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from dbdyno.model.home import Home, find_home
+from dbdyno.model.machine import DiskClass, Machine
+from dbdyno.sandbox.limits import machine_memory_bytes
 from dbdyno.sandbox.targets import Resolved, permissions, resolve
 
 if TYPE_CHECKING:
@@ -35,6 +40,31 @@ class SystemClock:
 
 def home() -> Home:
     return find_home(os.environ)
+
+
+def stamp() -> str:
+    """The moment, by the machine's clock and zone, as names of what is kept begin."""
+    return datetime.datetime.fromtimestamp(SystemClock().unix()).strftime("%Y%m%d-%H%M%S")
+
+
+def this_machine() -> Machine:
+    """For servers that are not sandboxes: they are taken to be here, on a disk without moving parts."""
+    return Machine(memory_bytes=machine_memory_bytes(), cores=os.cpu_count() or 1, disk=DiskClass.SSD)
+
+
+@contextlib.contextmanager
+def orderly_end() -> Iterator[None]:
+    """SIGTERM ends like Ctrl-C: servers are stopped, disks put away, folders removed."""
+
+    def handle(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dbdyno.cli._options import format_option
 from dbdyno.cli.common import home
 from dbdyno.model.errors import EXIT_OK, EXIT_WORSE, RecordError
 from dbdyno.model.record import to_json
@@ -28,7 +29,7 @@ from dbdyno.run.find import find_run
 @click.option("--fail-on-regression", is_flag=True, help="Exit status 1 when B is worse (0: same or better).")
 @click.option("--anyway", is_flag=True, help="Compare even different workloads or datasets.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the bootstrap.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def command(  # noqa: PLR0917 - click passes by name
     a: str, b: str, pairs: bool, figure: str, fail_on_regression: bool, anyway: bool, seed: int, form: str
 ) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
 
-from dbdyno.cli.common import SystemClock, console, find_target
+from dbdyno.cli._options import format_option, seed_option, stacked
+from dbdyno.cli.common import SystemClock, console, find_target, orderly_end
 from dbdyno.crash.drill.drill import CONTROLS, drill
 from dbdyno.model.drill import FAILOVER, RESTORE, Check, DrillPlan, DrillResult
 from dbdyno.model.errors import EXIT_ERROR, EXIT_OK, EXIT_WORSE, UsageError
@@ -33,36 +32,36 @@ def command() -> None:
     """
 
 
-def _common(function: F) -> F:
-    options = (
-        click.argument("target"),
-        click.option(
-            "--set",
-            "settings",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="A setting on trial, beside those of the sandbox's last start; it wins over what the drill sets.",
-        ),
-        click.option("--stock", is_flag=True, help="Leave out the settings of the sandbox's last start."),
-        click.option("--threads", type=click.IntRange(1, 1000), default=4, show_default=True, help="Connections."),
-        click.option(
-            "--time",
-            "load_s",
-            type=click.FloatRange(0.1, 200),
-            default=2.0,
-            show_default=True,
-            help="Seconds of load before each step.",
-        ),
-        click.option(
-            "--max-recovery", "recovery_s", type=click.FloatRange(1, 3600), default=120.0, show_default=True,
-            help="Seconds that the recovery or the promotion may take.",
-        ),
-        click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Drives all randomness."),
-        click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True),
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
+_common = stacked(
+    click.argument("target"),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A setting on trial, beside those of the sandbox's last start; it wins over what the drill sets.",
+    ),
+    click.option("--stock", is_flag=True, help="Leave out the settings of the sandbox's last start."),
+    click.option("--threads", type=click.IntRange(1, 1000), default=4, show_default=True, help="Connections."),
+    click.option(
+        "--time",
+        "load_s",
+        type=click.FloatRange(0.1, 200),
+        default=2.0,
+        show_default=True,
+        help="Seconds of load before each step.",
+    ),
+    click.option(
+        "--max-recovery",
+        "recovery_s",
+        type=click.FloatRange(1, 3600),
+        default=120.0,
+        show_default=True,
+        help="Seconds that the recovery or the promotion may take.",
+    ),
+    seed_option,
+    format_option,
+)
 
 
 def _control_option(kind: str) -> Callable[[F], F]:
@@ -145,7 +144,7 @@ def _drill(kind: str, target: str, flags: dict[str, Any], more: dict[str, Any]) 
     def on_check(check: Check) -> None:
         err.print(f"  {_line(check)}", markup=False)
 
-    with model.held(), _orderly_end():
+    with model.held(), orderly_end():
         result = drill(model, plan, clock, say=lambda says: err.print(f"  {says}", markup=False), on_check=on_check)
     if flags["form"] == "json":
         click.echo(to_json(result).decode())
@@ -175,21 +174,6 @@ def _assignment(model: Sandbox, flags: dict[str, Any]) -> Assignment:
             raise UsageError("This is not a setting.", found=repr(word), todo="write --set name=value")
         assignment[name.strip()] = value.strip()
     return assignment
-
-
-@contextmanager
-def _orderly_end() -> Iterator[None]:
-    """SIGTERM ends like Ctrl-C: servers are ended, folders removed."""
-
-    def handle(_number: int, _frame: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _line(check: Check) -> str:

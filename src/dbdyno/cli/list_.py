@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dbdyno.cli._options import format_option
 from dbdyno.cli.common import console, home
 from dbdyno.crash.store import CrashFolder
 from dbdyno.model.errors import RecordError
@@ -16,7 +17,7 @@ from dbdyno.run.record import open_run
 
 
 @click.command("list", short_help="List runs and studies, newest first.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 @click.option("-n", "--number", type=click.IntRange(1), help="At most so many.")
 def command(form: str, number: int | None) -> None:
     """List the runs and studies of dyno's home folder, newest first."""

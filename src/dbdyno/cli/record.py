@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from dbdyno.cli._host import host_option, machine_of, on_machine
+from dbdyno.cli._options import format_option
 from dbdyno.cli.bench import run_folder, stopping, without_passwords
 from dbdyno.cli.common import SystemClock, console, find_target, record_lines
 from dbdyno.hosts.registry import Watch
@@ -81,7 +82,7 @@ def _size(_context: click.Context, _parameter: click.Parameter, value: str) -> i
 )
 @host_option
 @click.option("--metrics-addr", metavar="HOST:PORT", help="Also answer Prometheus there, at /metrics.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 @click.option("-o", "--name", help="Name of the record below dyno's home, or a folder when it holds a /.")
 @click.pass_context
 def command(context: click.Context, /, target: str, **words: Any) -> None:

@@ -6,6 +6,7 @@ import datetime
 
 import click
 
+from dbdyno.cli._options import format_option
 from dbdyno.cli.common import home
 from dbdyno.model.record import to_json
 from dbdyno.model.run import RunStatus
@@ -20,7 +21,7 @@ from dbdyno.run.summary import DEFAULT_PERCENTILES, summary_lines
 @click.option(
     "--percentile", "percentiles", multiple=True, type=click.FloatRange(0, 100, min_open=True), help="May be repeated."
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def command(run: str, percentiles: tuple[float, ...], form: str) -> None:
     """Show RUN: a folder, a name, the beginning of a name, or `last`.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -10,17 +9,21 @@ from typing import Any
 
 import click
 
+from dbdyno.cli._options import (
+    contract_of,
+    contract_options,
+    dataset_options,
+    format_option,
+    measured_options,
+    seed_option,
+)
 from dbdyno.cli._tuneview import View
-from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home
-from dbdyno.model.contract import Contract
+from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home, stamp, this_machine
 from dbdyno.model.errors import EXIT_OK, EXIT_WORSE, UsageError
-from dbdyno.model.knob import Level
-from dbdyno.model.machine import DiskClass, Machine
 from dbdyno.model.target import Permission
 from dbdyno.model.trial import StudyOutcome, StudyPlan
 from dbdyno.run.choose import choose_workload, parse_options
 from dbdyno.run.driver import list_workloads, load_dataset
-from dbdyno.sandbox.limits import memory_limit_bytes
 from dbdyno.sandbox.targets import Resolved
 from dbdyno.tune.foreign_control import Server, restore_server
 from dbdyno.tune.proof import Prover
@@ -35,16 +38,7 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
 @click.command(name="tune", short_help="Find a faster configuration within a durability contract.")
 @click.argument("target", required=False)
 @click.argument("workload", required=False)
-@click.option("--scale", type=int, default=1, show_default=True, help="Size of the dataset.")
-@click.option(
-    "--option",
-    "-k",
-    "options",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Option of the workload; may be repeated.",
-)
-@click.option("--threads", type=click.IntRange(1), default=8, show_default=True, help="Connections that load it.")
+@dataset_options
 @click.option(
     "--trials",
     type=click.IntRange(3),
@@ -52,17 +46,7 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
     show_default=True,
     help="Configurations to measure; default and formulas count, repeats and anchors do not.",
 )
-@click.option(
-    "--time", "time_s", type=click.FloatRange(1), default=30.0, show_default=True, help="Measured seconds of a trial."
-)
-@click.option(
-    "--warmup-time",
-    "warmup_s",
-    type=click.FloatRange(0),
-    default=5.0,
-    show_default=True,
-    help="Seconds of load before it is measured.",
-)
+@measured_options("a trial")
 @click.option(
     "--rate-time",
     "rate_s",
@@ -72,17 +56,7 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
     help="Seconds at a fixed rate in confirmation runs, for the response time; 0: none.",
 )
 @click.option("--pairs", type=click.IntRange(0), default=4, show_default=True, help="Rounds of the confirmation.")
-@click.option(
-    "--contract",
-    "level",
-    type=click.Choice([level.name for level in Level][::-1]),
-    default="L3",
-    show_default=True,
-    help="What must survive a loss of power: L3 everything acknowledged … L0 nothing.",
-)
-@click.option("--pitr/--no-pitr", default=True, help="Point-in-time recovery (log archiving) stays on.")
-@click.option("--replication/--no-replication", default=True, help="The log stays usable by a replica.")
-@click.option("--maintenance/--no-maintenance", default=True, help="Vacuum, purge and their like stay on.")
+@contract_options("What must survive a loss of power: L3 everything acknowledged … L0 nothing.")
 @click.option(
     "--max-recovery",
     "recovery_s",
@@ -124,7 +98,7 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
     default=0.0,
     help="Seconds for all trials; the search ends early enough to confirm.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Drives all randomness.")
+@seed_option
 @click.option("--ablate/--no-ablate", default=True, help="Measure what each setting of the winner contributes.")
 @click.option(
     "--ablate-runs",
@@ -149,7 +123,7 @@ def split_words(_context: click.Context, _parameter: click.Parameter, value: str
     show_default=True,
     help="Crash states of the power-loss proof of the winner (a sandbox's only); 0: not run, and then not called safe.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def command(target: str | None, workload: str | None, **flags: Any) -> int:  # fmt: skip
     """Find a faster configuration for TARGET under WORKLOAD, within a durability contract, and confirm it.
 
@@ -181,7 +155,7 @@ def command(target: str | None, workload: str | None, **flags: Any) -> int:  # f
     else:
         if not target or not workload:
             raise UsageError("dyno tune needs a TARGET and a WORKLOAD.", todo="see dyno tune --help")
-        plan = _plan(resolved, workload, flags, clock)
+        plan = _plan(resolved, workload, flags)
     store = StudyStore(record.path if record else home().studies / plan.name)
     view = View(console(), console(stderr=True), plan, json_lines=flags["form"] == "json")
     if resolved.sandbox is None:
@@ -235,20 +209,12 @@ def _resolve(record: StudyRecord | None, target: str | None, allow: tuple[str, .
     return Resolved(known, found.secret, found.engine)
 
 
-def _plan(resolved: Resolved, workload: str, flags: dict[str, Any], clock: SystemClock) -> StudyPlan:
-    stamp = click.format_filename(_stamp(clock.unix()))
+def _plan(resolved: Resolved, workload: str, flags: dict[str, Any]) -> StudyPlan:
     return StudyPlan(
-        name=flags["name"] or f"{stamp}-{resolved.engine.name}-{workload}",
+        name=flags["name"] or f"{stamp()}-{resolved.engine.name}-{workload}",
         target=resolved.target,
         workload=choose_workload(workload, flags["scale"], parse_options(flags["options"]), list_workloads()),
-        contract=Contract(
-            level=Level[flags["level"]],
-            pitr=flags["pitr"],
-            replication=flags["replication"],
-            maintenance=flags["maintenance"],
-            recovery_s_max=flags["recovery_s"],
-            p99_ms_max=flags["p99_ms"],
-        ),
+        contract=contract_of(flags, recovery_s_max=flags["recovery_s"], p99_ms_max=flags["p99_ms"]),
         threads=flags["threads"],
         seed=flags["seed"],
         trials_max=flags["trials"],
@@ -268,12 +234,6 @@ def _plan(resolved: Resolved, workload: str, flags: dict[str, Any], clock: Syste
     )
 
 
-def _stamp(unix_s: float) -> str:
-    import datetime
-
-    return datetime.datetime.fromtimestamp(unix_s).strftime("%Y%m%d-%H%M%S")
-
-
 def _foreign(
     resolved: Resolved,
     plan: StudyPlan,
@@ -283,13 +243,8 @@ def _foreign(
     *,
     dry_run: bool,
 ) -> int:
-    machine = Machine(
-        memory_bytes=min(_memory_bytes(), memory_limit_bytes() or _memory_bytes()),
-        cores=os.cpu_count() or 1,
-        disk=DiskClass.SSD,
-    )
     clock = SystemClock()
-    ground = foreign_ground(resolved, plan, store, record=record, clock=clock, machine=machine)
+    ground = foreign_ground(resolved, plan, store, record=record, clock=clock, machine=this_machine())
     check_plan(plan, ground.space, restart=ground.controller.can_restart)
     if dry_run:
         view.dry_foreign(ground, resolved.target)
@@ -308,10 +263,6 @@ def _foreign(
         on_progress=view.loading,
     )
     return _run(ground, plan, store, record, view)
-
-
-def _memory_bytes() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _run(
@@ -376,7 +327,7 @@ def restore(path: Path, target: str | None, allow: tuple[str, ...]) -> int:
         out.print("The study changed nothing on the server. Nothing to do.")
         return EXIT_OK
     resolved = _resolve(record, target, allow)
-    machine = record.machine() or Machine(memory_bytes=_memory_bytes(), cores=1, disk=DiskClass.SSD)
+    machine = record.machine() or this_machine()
     server = Server(resolved.target, resolved.secret, resolved.engine, SystemClock())
     version = server.ask(lambda session: session.version)
     names = {knob.name for knob in resolved.engine.knobs(machine, version).knobs}

@@ -120,6 +120,12 @@ def remove_groups(groups: tuple[str, ...]) -> list[str]:
     return stayed
 
 
+def machine_memory_bytes() -> int:
+    """The machine's memory, or what of it this very process may use."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(whole, memory_limit_bytes() or whole)
+
+
 def memory_limit_bytes(root: Path = CGROUP_ROOT) -> int | None:
     """The limit that this very process lives under; None when there is none."""
     own_1, own_2 = _own("memory").strip("/"), _own("").strip("/")

@@ -458,15 +458,14 @@ class Sandbox:
     def machine(self) -> Machine:
         """What this server may use: the smallest of the limits on memory, the kind of its disk, the room on it."""
         options = self.record.options
-        host = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        memory = min(host, *(limit for limit in (limits.memory_limit_bytes(), options.memory_bytes) if limit), host)
+        memory = limits.machine_memory_bytes()
         with self._locked():
             self.attach()
         device = self.device()
         slower = [limit for limit in (options.iops_read, options.iops_write) if limit]
         disk = DiskClass.HDD if device and rotates(device) else DiskClass.SSD
         return Machine(
-            memory_bytes=memory,
+            memory_bytes=min(memory, options.memory_bytes or memory),
             cores=len(os.sched_getaffinity(0)),
             disk=DiskClass.CLOUD if slower else disk,
             # The image is sparse: the host's disk may be full before the volume is.
