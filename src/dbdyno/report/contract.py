@@ -77,13 +77,14 @@ def _recovery_words(plan: StudyPlan, said: dict[str, Scalar]) -> Words:
     """What was seen, and the study's own words about it where there are any."""
     seen, most = said.get("recovery_s"), figures.seconds(plan.contract.recovery_s_max)
     remark = str(said.get("recovery_says") or "not measured")
+    own = f"{remark[:1].upper()}{remark[1:]}. Allowed are {most}."
     if isinstance(seen, int | float) and not isinstance(seen, bool):
         took = f"Killed under load, the server answered again after {figures.seconds(seen)}; allowed are {most}."
         longest = said.get("recovery_s_longest")
         if isinstance(longest, int | float) and longest > seen:
             took += f" With all the log that may stand it would take about {figures.seconds(round(longest))}."
-        return dict.fromkeys(Verdict, took)
-    return dict.fromkeys(Verdict, f"{remark[:1].upper()}{remark[1:]}. Allowed are {most}.")
+        return {**dict.fromkeys(Verdict, took), Verdict.UNKNOWN: own if "recovery_says" in said else took}
+    return dict.fromkeys(Verdict, own)
 
 
 def _limit_words(most_ms: float, said: dict[str, Scalar]) -> Words:

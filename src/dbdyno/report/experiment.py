@@ -266,6 +266,11 @@ def crossover_words(one: Crossover) -> str:
     )
 
 
+def _why(error: str) -> str:
+    """What happened and the first line of what was found; the rest is in the record."""
+    return " ".join(line.strip() for line in error.splitlines()[:2])
+
+
 def _doubts(trials: Sequence[Trial], outcome: ExperimentOutcome) -> list[Note]:
     notes = [Note(says=outcome.error, kind="error", grave=True)] if outcome.error else []
     seen: dict[str, tuple[DoubtNote, int]] = {}
@@ -276,7 +281,9 @@ def _doubts(trials: Sequence[Trial], outcome: ExperimentOutcome) -> list[Note]:
         Note(says=one.says, kind=str(one.doubt), helps=one.helps, grave=one.doubt.grave, times=times)
         for one, times in sorted(seen.values(), key=lambda pair: (not pair[0].doubt.grave, -pair[1]))
     ]
-    notes += [Note(says=f"{one.name}: {one.error}", kind="failed", grave=True) for one in outcome.arms if one.error]
+    notes += [
+        Note(says=f"{one.name}: {_why(one.error)}", kind="failed", grave=True) for one in outcome.arms if one.error
+    ]
     if failed := sum(trial.status is TrialStatus.FAILED for trial in trials):
         notes.append(Note(says=f"{failed} of {len(trials)} runs failed.", kind="failed", grave=True))
     return notes

@@ -74,8 +74,7 @@ def draw(found: Sequence[GridCurve], axis: str) -> Markup:
         height, left, right, top, bottom = 340.0 if wide else 280.0, 64.0 if wide else 46.0, 16.0, 18.0, 52.0
         canvas = Canvas(width, height, f"ratio to the first point over {axis}")
         values = found[0].values if found else []
-        seen = [1.0, *(point.ratio for curve in found for point in curve.points)]
-        low, high = min(seen) * 0.94, max(seen) * 1.06
+        low, high = _ends([point for curve in found for point in curve.points])
         x = linear(-0.3, max(len(values) - 0.7, 0.3), left, width - right)
         y = linear(low, high, height - bottom, top)
         for tick in figures.ticks(low, high, 6):
@@ -89,6 +88,15 @@ def draw(found: Sequence[GridCurve], axis: str) -> Markup:
         return canvas
 
     return both(one)
+
+
+def _ends(points: Sequence[GridPoint]) -> tuple[float, float]:
+    """The range that is drawn: all ratios, and their intervals as far as they leave the ratios to be told apart."""
+    seen = [1.0, *(point.ratio for point in points)]
+    room = max(max(seen) / min(seen), 1.25)
+    low, high = min(seen) / room, max(seen) * room
+    bounds = [end for point in points for end in (point.low, point.high) if end is not None]
+    return max(min([*seen, *bounds]), low) * 0.94, min(max([*seen, *bounds]), high) * 1.06
 
 
 def _curve(canvas: Canvas, curve: GridCurve, *, x: Scale, y: Scale, ends: tuple[float, float], shift: float) -> None:

@@ -133,6 +133,19 @@ def test_an_interrupted_study_makes_no_claim(tmp_path: Path) -> None:
     assert "best so far" in page
 
 
+def test_a_study_that_ended_with_the_default_says_so_with_the_doubts_of_its_search(tmp_path: Path) -> None:
+    folder = make_study.make_study(tmp_path / "kept", confirmed=False, runs=False)
+    says = {"recovery": "unknown", "recovery_s": 0.6, "recovery_says": "0.6 s under 3 s of load; too little to know"}
+    (folder / "outcome.json").write_bytes(to_json(StudyOutcome(status="done", contract=says)))
+    view = view_study(folder)
+    assert "noisy_neighbour" in {note.kind for note in view.doubts}, "no confirmation: the search's own doubts count"
+    assert view.answer.verdict == "default"
+    assert "nothing to confirm" in view.answer.says
+    assert "The default won" in view.gone["winner"]
+    assert "The default stays" in render_study(view)
+    assert any("too little to know" in check.why for check in view.checks), "an unknown says why"
+
+
 @pytest.mark.parametrize("name", ["outcome.json", "trials.jsonl", "winner.conf", "winner.sql", "runs"])
 def test_a_lost_part_becomes_a_sentence(study: Path, tmp_path: Path, name: str) -> None:
     copy = tmp_path / "copy"
