@@ -14,7 +14,7 @@ Everything here but `causes_of` is a pure function of the trials, so that a resu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -151,29 +151,26 @@ def _clamped(knob: Knob, value: Value) -> Value:
     return spaces.assignment_of(spaces.parameters({knob.name: whole}, (knob,)), (knob,))[knob.name]
 
 
-def _known(trials: Sequence[Trial], best: search.Candidate, space: KnobSpace) -> Iterator[tuple[int, Cause]]:
+def _known(trials: Sequence[Trial], best: search.Candidate, space: KnobSpace) -> list[tuple[int, Cause]]:
     """Causes that the runs of the incumbent show, and of the default's where the incumbent left the settings alone;
     each with the number of the trial."""
-    own = _explained(trials, best.assignment)
-    default = _explained(trials, {})
-    for trial in (own, default):
-        for cause in (trial.causes or ()) if trial is not None else ():
-            if trial is own or not cause.changes.keys() & _essence(best.assignment, space).keys():
-                yield (trial.number if trial else 0), cause
-        if own is default:
-            return
+    touched = _essence(best.assignment, space).keys()
+    own = _shown(trials, best.assignment)
+    rules = {cause.rule for _number, cause in own}
+    of_default = [] if best.assignment == {} else _shown(trials, {})
+    others = [one for one in of_default if one[1].rule not in rules and not one[1].changes.keys() & touched]
+    return own + others
 
 
-def _explained(trials: Sequence[Trial], assignment: Assignment) -> Trial | None:
-    """The last believed trial of the assignment whose run was explained."""
-    return next(
-        (
-            trial
-            for trial in reversed(trials)
-            if trial.assignment == assignment and trial.causes is not None and drifts.believed(trial)
-        ),
-        None,
-    )
+def _shown(trials: Sequence[Trial], assignment: Assignment) -> list[tuple[int, Cause]]:
+    """What the believed runs of an assignment show: each cause once, as the last run shows it. The machine's noise can
+    hide a cause from one of them."""
+    found: dict[str, tuple[int, Cause]] = {}
+    for trial in reversed(trials):
+        if trial.assignment == assignment and drifts.believed(trial):
+            for cause in trial.causes or ():
+                found.setdefault(cause.rule, (trial.number, cause))
+    return list(found.values())
 
 
 def _losses(trials: Sequence[Trial]) -> list[str]:

@@ -66,6 +66,18 @@ def test_what_the_default_showed_counts_where_the_incumbent_left_it_alone() -> N
     assert found.why.endswith("(trial 1: b was seen.)")
 
 
+def test_the_last_run_that_shows_a_cause_counts() -> None:
+    first = trial(1, {}, 100, cause("a", cache="400"), cause("b", delay="5"))
+    again = trial(2, {}, 100, cause("b", delay="9"), kind=TrialKind.ANCHOR)
+    found = proposed(first, again)
+    assert found is not None
+    assert (found.assignment, found.why) == ({"delay": 9}, "delay = 9 (trial 2: b was seen.)")
+    blind = trial(2, {}, 100, kind=TrialKind.ANCHOR)
+    found = proposed(first, blind)
+    assert found is not None
+    assert found.why == "cache = 400 (trial 1: a was seen.)"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [

@@ -5,7 +5,9 @@ Where the articles contradict each other, the later one or the one that fits the
 - cache 70 % of memory, not 80 % (“Is 80% of RAM how you should tune your innodb_buffer_pool_size?”, undated, before
   MySQL 5.7: what is left must hold connections and the system; “InnoDB Performance Optimization Basics”, 2023);
 - `innodb_io_capacity` as low as practical (2023), not just under what the device does (“How To Tune MariaDB Write
-  Performance”, 2012, for the flushing of version 5.5);
+  Performance”, 2012, for the flushing of version 5.5). A known limit of the volume bounds `innodb_io_capacity_max`:
+  while flushing follows the age of the log its pace is that times a function of the age, and `innodb_io_capacity`
+  cancels out (`af_get_pct_for_lsn` in buf0flu.cc of MySQL 5.6 and later);
 - threads for reads and writes left alone while asynchronous I/O is native (“The relationship between Innodb Log
   checkpointing and dirty Buffer pool pages”, undated, MySQL 5.5).
 
