@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
 
 from dbdyno.model.contract import Contract
-from dbdyno.model.knob import Level
+from dbdyno.model.errors import UsageError
+from dbdyno.model.knob import Assignment, Level
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -90,3 +91,14 @@ def contract_of(flags: Mapping[str, Any], **more: Any) -> Contract:
         maintenance=flags["maintenance"],
         **more,
     )
+
+
+def settings_of(words: Iterable[str]) -> Assignment:
+    """What `--set NAME=VALUE` gave, as often as it was given. Raises `UsageError`."""
+    assignment: Assignment = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.strip():
+            raise UsageError("This is not a setting.", found=repr(word), todo="write --set name=value")
+        assignment[name.strip()] = value.strip()
+    return assignment

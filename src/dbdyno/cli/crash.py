@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home
+from dbdyno.cli._options import format_option, seed_option, settings_of
+from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home, orderly_end, stamp
 from dbdyno.crash import modes
 from dbdyno.crash.hooks import choose_controls, controls_of
 from dbdyno.crash.prove import Proof, Watcher, clean_work, replay
@@ -82,13 +79,13 @@ DISK_BYTES = "2G"
 )
 @click.option("--pitr/--no-pitr", default=True, show_default=True, help="Point-in-time recovery is promised, too.")
 @click.option("--replication/--no-replication", default=True, show_default=True, help="And a log for replicas.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Drives all randomness.")
+@seed_option
 @click.option("--name", default=None, help="Name of the proof.")
 @click.option("--resume", default=None, metavar="PROOF", help="Go on with a proof that was interrupted.")
 @click.option("--replay", "again", default=None, metavar="PROOF/ID", help="Make one crash state again and judge it.")
 @click.option("--keep/--drop", default=True, show_default=True, help="Keep the recorded disks, which --replay needs.")
 @allow_option
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option
 def command(target: str | None, workload: str, **flags: Any) -> int:  # fmt: skip
     """Cut the power of TARGET in many places and see what survives.
 
@@ -115,7 +112,7 @@ def command(target: str | None, workload: str, **flags: Any) -> int:  # fmt: ski
         if not target:
             raise UsageError("dyno crash needs a TARGET.", todo="see dyno crash --help")
         resolved = find_target(target, flags["allow"])
-        plan = _plan(_sandbox(resolved), workload, flags, clock)
+        plan = _plan(_sandbox(resolved), workload, flags)
         folder = CrashFolder(home().crashes / plan.name)
     model = _sandbox(resolved)
     if reason := modes.why_not(plan.mode, plan.file_system):
@@ -124,7 +121,7 @@ def command(target: str | None, workload: str, **flags: Any) -> int:  # fmt: ski
             found=reason,
             todo="--mode folder needs neither root nor loop devices" if plan.mode == modes.BLOCK else "",
         )
-    with model.held(), _orderly_end():
+    with model.held(), orderly_end():
         clean_work(model, clock)
         if not flags["resume"]:
             folder.create(plan)
@@ -152,26 +149,20 @@ def _path(proof: str) -> Path:
     return Path(proof) if "/" in proof else home().crashes / proof
 
 
-def _plan(model: Sandbox, workload: str, flags: dict[str, Any], clock: SystemClock) -> CrashPlan:
-    assignment: Assignment = {} if flags["stock"] else dict(model.state.assignment)
-    for word in flags["settings"]:
-        name, equals, value = word.partition("=")
-        if not equals or not name.strip():
-            raise UsageError("This is not a setting.", found=repr(word), todo="write --set name=value")
-        assignment[name.strip()] = value.strip()
+def _plan(model: Sandbox, workload: str, flags: dict[str, Any]) -> CrashPlan:
+    before: Assignment = {} if flags["stock"] else model.state.assignment
     controls: tuple[Control, ...] = ()
     if flags["controls"] or flags["names"]:
         known = controls_of(model.engine.name, model.installation.version)
         controls = choose_controls(known, flags["names"])
-    stamp = f"{datetime.datetime.fromtimestamp(clock.unix()):%Y%m%d-%H%M%S}"
     where = flags["fs"] if flags["mode"] == modes.BLOCK else modes.FOLDER
-    name = flags["name"] or f"{stamp}-{model.engine.name}-{where}"
+    name = flags["name"] or f"{stamp()}-{model.engine.name}-{where}"
     return CrashPlan(
         name=name,
         target=model.target,
         installation=model.installation,
         workload=choose_workload(workload, flags["scale"], parse_options(flags["options"]), list_workloads()),
-        assignment=assignment,
+        assignment={**before, **settings_of(flags["settings"])},
         level=Level[flags["level"]],
         recovery_s_max=flags["recovery_s"],
         log_agrees=flags["pitr"] or flags["replication"],
@@ -209,7 +200,7 @@ def _replay(words: str, form: str, clock: SystemClock) -> int:
     folder = CrashFolder(_path(where))
     plan = folder.plan()
     model = _sandbox(find_target(plan.target.label))
-    with model.held(), _orderly_end():
+    with model.held(), orderly_end():
         clean_work(model, clock)
         result = replay(plan, model, folder, clock, identity)
     if form == "json":
@@ -218,21 +209,6 @@ def _replay(words: str, form: str, clock: SystemClock) -> int:
         for line in state_lines(result):
             click.echo(line)
     return _STATUS[result.verdict]
-
-
-@contextmanager
-def _orderly_end() -> Iterator[None]:
-    """SIGTERM ends like Ctrl-C: the server is stopped, the disk is put away."""
-
-    def handle(_number: int, _frame: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 class _View:

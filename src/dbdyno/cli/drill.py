@@ -7,13 +7,12 @@ from typing import Any, TypeVar
 
 import click
 
-from dbdyno.cli._options import format_option, seed_option, stacked
+from dbdyno.cli._options import format_option, seed_option, settings_of, stacked
 from dbdyno.cli.common import SystemClock, console, find_target, orderly_end
 from dbdyno.crash.drill.drill import CONTROLS, drill
 from dbdyno.model.drill import FAILOVER, RESTORE, Check, DrillPlan, DrillResult
 from dbdyno.model.errors import EXIT_ERROR, EXIT_OK, EXIT_WORSE, UsageError
 from dbdyno.model.finding import Verdict
-from dbdyno.model.knob import Assignment
 from dbdyno.model.record import to_json
 from dbdyno.model.target import Permission
 from dbdyno.sandbox.sandbox import Sandbox
@@ -132,7 +131,7 @@ def _drill(kind: str, target: str, flags: dict[str, Any], more: dict[str, Any]) 
     model = _sandbox(target)
     plan = DrillPlan(
         kind=kind,
-        assignment=_assignment(model, flags),
+        assignment={**({} if flags["stock"] else model.state.assignment), **settings_of(flags["settings"])},
         control=flags["control"] or "",
         threads=flags["threads"],
         load_s=flags["load_s"],
@@ -164,16 +163,6 @@ def _sandbox(target: str) -> Sandbox:
         )
     resolved.target.require(Permission.CRASH, "destroy it")
     return resolved.sandbox
-
-
-def _assignment(model: Sandbox, flags: dict[str, Any]) -> Assignment:
-    assignment: Assignment = {} if flags["stock"] else dict(model.state.assignment)
-    for word in flags["settings"]:
-        name, equals, value = word.partition("=")
-        if not equals or not name.strip():
-            raise UsageError("This is not a setting.", found=repr(word), todo="write --set name=value")
-        assignment[name.strip()] = value.strip()
-    return assignment
 
 
 def _line(check: Check) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from dbdyno.cli._options import settings_of
 from dbdyno.cli.common import SystemClock, console, home, say_note
 from dbdyno.crash import modes
 from dbdyno.engines.registry import engine_named, engines
 from dbdyno.model.errors import EXIT_WORSE, SandboxError, UsageError
-from dbdyno.model.knob import Assignment
 from dbdyno.model.record import to_dict, to_json
 from dbdyno.sandbox import sandbox as sandboxes
 from dbdyno.sandbox.options import SCHEME, SandboxUrl, check_name, make_options, parse_url
@@ -96,7 +96,7 @@ def start(name: str, settings: tuple[str, ...], timeout: float, form: str) -> No
 
 def _start(one: Sandbox, settings: tuple[str, ...], timeout_s: float) -> None:
     try:
-        one.start(_assignment(settings), timeout_s=timeout_s, keep=True)
+        one.start(settings_of(settings) or None, timeout_s=timeout_s, keep=True)
     except SandboxError:
         if not one.running():
             one.release()
@@ -202,16 +202,6 @@ def _open(name: str) -> Sandbox:
         url = parse_url(name)
         return sandboxes.open_sandbox(home(), url.engine, url.name, clock=SystemClock())
     return sandboxes.open_sandbox(home(), None, name, clock=SystemClock())
-
-
-def _assignment(settings: tuple[str, ...]) -> Assignment | None:
-    assignment: Assignment = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise UsageError("This is not a setting.", found=repr(text), todo="write --set name=value")
-        assignment[name.strip()] = value.strip()
-    return assignment or None
 
 
 def _show(one: Sandbox, form: str) -> None:
