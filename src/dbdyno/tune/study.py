@@ -18,7 +18,6 @@ from dbdyno.model.fact import Scalar
 from dbdyno.model.knob import Advice, Assignment, Knob, KnobSpace, Setting
 from dbdyno.model.machine import Machine
 from dbdyno.model.plan import Phase
-from dbdyno.model.record import to_dict
 from dbdyno.model.trial import StudyOutcome, Trial, TrialKind, TrialStatus
 from dbdyno.tune import ablate, confirm, guide, propose, search, validate, verdict
 from dbdyno.tune import contract as contracts
@@ -308,8 +307,3 @@ def prepare_space(
 ) -> KnobSpace:
     """The space of this very server, within the contract."""
     return contracts.narrow(contracts.fit_to_server(space, settings, restart=restart), contract, machine)
-
-
-def machine_facts(machine: Machine) -> dict[str, Scalar]:
-    """The machine as plain facts, for the outcome."""
-    return {name: value for name, value in to_dict(machine).items() if isinstance(value, str | int | float | bool)}

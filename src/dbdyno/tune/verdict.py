@@ -15,6 +15,7 @@ from dbdyno.model.fact import Scalar
 from dbdyno.model.finding import Verdict
 from dbdyno.model.knob import Assignment, KnobSpace
 from dbdyno.model.plan import Plan
+from dbdyno.model.record import to_dict
 from dbdyno.model.target import Target
 from dbdyno.model.trial import StudyOutcome, StudyPlan, Trial, TrialKind, TrialStatus
 from dbdyno.tune import ablate, confirm, search
@@ -84,9 +85,9 @@ def outcome_of(study: Study, status: str) -> StudyOutcome:
 
 def study_machine(study: Study) -> dict[str, Scalar]:
     """The machine that the ranges were made for, and the medians of the short looks at it."""
-    from dbdyno.tune.study import machine_facts
-
-    facts = machine_facts(study.machine)
+    facts: dict[str, Scalar] = {
+        name: value for name, value in to_dict(study.machine).items() if isinstance(value, str | int | float | bool)
+    }
     names = sorted({name for trial in study.trials for name in trial.machine_probe})
     for name in names:
         values = [trial.machine_probe.get(name) for trial in study.trials]
