@@ -22,7 +22,7 @@ there are servers whose log is full with 3 % of their pages dirty.
 
 from dbdyno.engines._mysql import versions
 from dbdyno.engines._mysql.memory import rocksdb_leads
-from dbdyno.engines._mysql.rules._setting import MIB, exists, setting
+from dbdyno.engines._mysql.rules._setting import MIB, setting
 from dbdyno.model.facts import Facts
 from dbdyno.model.finding import Finding, Severity
 from dbdyno.model.knob import Level
@@ -34,12 +34,10 @@ _MARK = 1
 
 
 def check(facts: Facts) -> Finding | None:
-    if facts.number("setting.innodb_max_dirty_pages_pct_lwm") > 0:
-        return None
-    files = facts.number("setting.innodb_log_files_in_group") if exists(facts, "innodb_log_files_in_group") else 1.0
-    log_bytes = facts.number("setting.innodb_log_file_size") * files
+    mark = facts.number("setting.innodb_max_dirty_pages_pct_lwm")
+    log_bytes = facts.number("setting.innodb_log_file_size")  # One file: 10.5 knows no other number.
     rate = facts.number("rate.innodb_os_log_written_per_s")
-    if rate * _WITHIN_S < log_bytes:
+    if mark > 0 or rate * _WITHIN_S < log_bytes:
         return None
     return Finding(
         says=f"The log of {log_bytes / MIB:.0f} MiB is full after {log_bytes / rate:.0f} s, and nothing is flushed "
