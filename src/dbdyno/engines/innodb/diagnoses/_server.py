@@ -16,7 +16,8 @@ _STRETCH = 3
 _MARIADB = 1_000_000
 _RESTART = frozenset(
     {"innodb_buffer_pool_instances", "innodb_doublewrite", "innodb_log_file_size", "innodb_purge_threads",
-     "innodb_rollback_segments", "innodb_page_cleaners", "innodb_adaptive_hash_index_parts", "innodb_autoinc_lock_mode"}
+     "innodb_rollback_segments", "innodb_page_cleaners", "innodb_adaptive_hash_index_parts", "innodb_autoinc_lock_mode",
+     "innodb_temp_data_file_path"}
 )  # fmt: skip
 """Not changed while the server runs (MySQL 8.0 manual, "InnoDB System Variables"; `_dynamic` knows the exceptions)."""
 
@@ -74,6 +75,16 @@ def _data_disks(recording: Recording) -> list[str | None]:
     if known is not None and not known.unknown and str(known.value) in disks:
         return [str(known.value)]
     return [*disks] or [None]
+
+
+def read_ahead(recording: Recording, stall: Stall | None) -> float:
+    """Pages a second that were read before anybody asked for them, by both kinds of read-ahead. Random read-ahead
+    counts for nothing in records without its counter. Raises `MissingSeries`."""
+    ahead = within(recording.series("innodb", "innodb_buffer_pool_read_ahead"), stall).mean()
+    try:
+        return ahead + within(recording.series("innodb", "innodb_buffer_pool_read_ahead_rnd"), stall).mean()
+    except MissingFact:
+        return ahead
 
 
 def names(recording: Recording, *roles: str) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ Remedy: a larger innodb_buffer_pool_size, as far as memory is free; an index for
 
 Cost: memory that connections, temporary tables and the file cache also need: watch for swap.
 
-Rivals: a cold start (misses fall with time); a log or lock problem, in which reads do not rise.
+Rivals: a cold start (misses fall with time); a log or lock problem, in which reads do not rise; pages that are read
+ahead, which the server counts among those that it had to read: they are taken off.
 
 References: "Small innodb_page_size as a performance boost for SSD" (Percona, 2016): throughput by the pool's size;
 "Is 80% of RAM how you should tune your innodb_buffer_pool_size?" (undated, before MySQL 5.7, about 2015).
@@ -18,7 +19,7 @@ References: "Small innodb_page_size as a performance boost for SSD" (Percona, 20
 
 from __future__ import annotations
 
-from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, number, setting, usual, within
+from dbdyno.engines.innodb.diagnoses._server import judged_elsewhere, number, read_ahead, setting, usual, within
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.facts import MissingFact
@@ -38,7 +39,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     if judged_elsewhere(recording, stall):
         return None
     misses, hits = recording.role("cache_misses"), recording.role("cache_hits")
-    reads = within(misses, stall).mean()
+    reads = _asked_for(recording, within(misses, stall).mean(), stall)
     share = reads / max(1.0, reads + within(hits, stall).mean())
     free = within(recording.series("innodb", "innodb_buffer_pool_pages_free"), stall).median()
     total = recording.series("innodb", "innodb_buffer_pool_pages_total").median()
@@ -70,6 +71,16 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         end_s=recording.duration_s if stall is None else None,
         series=(misses.name, hits.name, "innodb.innodb_buffer_pool_pages_free"),
     )
+
+
+def _asked_for(recording: Recording, reads: float, stall: Stall | None) -> float:
+    """Pages a second that were read because somebody wanted them: Innodb_buffer_pool_reads of MySQL 8.0.12 holds
+    what random read-ahead fetched as well. All reads, where that is not known."""
+    try:
+        read = within(recording.series("innodb", "innodb_pages_read"), stall).mean()
+        return min(reads, max(0.0, read - read_ahead(recording, stall)))
+    except MissingFact:
+        return reads
 
 
 def _full(recording: Recording, free: float, total: float) -> bool:

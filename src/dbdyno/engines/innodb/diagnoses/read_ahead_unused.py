@@ -12,6 +12,8 @@ innodb_random_read_ahead = OFF, its default.
 
 Cost: scans that profit from it wait for their pages more often.
 
+What the page cleaner evicts of them is not counted (MySQL 8.0.12): where it evicts most, the cause is not seen.
+
 Rivals: a pool that is too small (then pages that were asked for are evicted too, and misses are many); scans whose
 pages are used (then hardly any is evicted unused).
 
@@ -21,7 +23,16 @@ are there to judge the threshold by.
 
 from __future__ import annotations
 
-from dbdyno.engines.innodb.diagnoses._server import flag, judged_elsewhere, number, setting, severity, usual, within
+from dbdyno.engines.innodb.diagnoses._server import (
+    flag,
+    judged_elsewhere,
+    number,
+    read_ahead,
+    setting,
+    severity,
+    usual,
+    within,
+)
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
 from dbdyno.model.finding import Finding, Fix
@@ -42,7 +53,7 @@ _THRESHOLD = 56
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
     if judged_elsewhere(recording, stall):
         return None
-    ahead = within(recording.series("innodb", "innodb_buffer_pool_read_ahead"), stall).mean()
+    ahead = read_ahead(recording, stall)
     leaving = recording.series("innodb", "innodb_buffer_pool_read_ahead_evicted")
     evicted = within(leaving, stall).mean()
     read = within(recording.series("innodb", "innodb_pages_read"), stall).mean()

@@ -16,6 +16,7 @@
 --   innodb_buffer_pool_read_requests: counter - pages asked for
 --   innodb_buffer_pool_reads: counter role:cache_misses - pages asked for and read from the data files
 --   innodb_buffer_pool_read_ahead: counter - pages read before they were asked for
+--   innodb_buffer_pool_read_ahead_rnd: counter - the same by random read-ahead, where it is on
 --   innodb_buffer_pool_read_ahead_evicted: counter - of these, never used
 --   innodb_pages_read: counter - pages read
 --   innodb_pages_written: counter - pages written
