@@ -18,7 +18,7 @@ class _There(PosixPath):
 def _machine(root: Path) -> Path:
     for pid, name, written in ((7, "cp", 4096), (30, "cp", 8192), (31, "kworker/0:1", 512), (32, "idle", 0)):
         folder = root / "proc" / str(pid)
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "comm").write_text(f"{name}\n")
         (folder / "io").write_text(f"rchar: 1\nread_bytes: 0\nwrite_bytes: {written}\n")
     (root / "proc/meminfo").write_text("")
@@ -35,9 +35,11 @@ def test_both_ways_read_the_same(tmp_path: Path, kind: type[Path]) -> None:
 
 
 def test_those_that_wrote_are_summed_by_name_and_the_kernel_is_left_out(tmp_path: Path) -> None:
-    rows = writers.read(_machine(tmp_path), Watch())
-    assert rows == [{"program": "cp", "write_bytes": 12288}]
-    assert writers.read(tmp_path, Watch(processes={"server": (30,)})) == [{"program": "cp", "write_bytes": 4096}]
+    def written(watch: Watch) -> dict[object, object]:
+        return {row["program"]: row["write_bytes"] for row in writers.read(_machine(tmp_path), watch)}
+
+    assert written(Watch()) == {"cp": 12288}
+    assert written(Watch(processes={"server": (30,)})) == {"cp": 4096}
 
 
 def test_who_may_read_nobody_is_told_and_who_may_read_one_is_not(
