@@ -16,7 +16,8 @@ pub trait Asked: Send + Sync + 'static {
     /// What is there now is the start; an error number otherwise.
     fn base(&self) -> Result<u64, i32>;
     fn cut(&self);
-    fn set_fault(&self, fault: Fault);
+    /// From now on; of a folder, `file` names the one file or folder whose fsyncs it means.
+    fn set_fault(&self, fault: Fault, file: Option<&str>) -> Result<(), String>;
 }
 
 macro_rules! asked {
@@ -34,8 +35,8 @@ macro_rules! asked {
                 self.cut();
             }
 
-            fn set_fault(&self, fault: Fault) {
-                self.set_fault(fault);
+            fn set_fault(&self, fault: Fault, file: Option<&str>) -> Result<(), String> {
+                self.set_fault(fault, file)
             }
         }
     };
@@ -57,7 +58,9 @@ pub fn handler(recording: Arc<impl Asked>, stop: Stop) -> Arc<Handler> {
             Ok(empty())
         }
         "fault" => {
-            recording.set_fault(Fault::parse(question["fault"].as_str().unwrap_or_default())?);
+            let fault = Fault::parse(question["fault"].as_str().unwrap_or_default())?;
+            let unheard = question["unheard"].as_bool().unwrap_or_default();
+            recording.set_fault(Fault { unheard, ..fault }, question["file"].as_str())?;
             Ok(empty())
         }
         "stop" => {

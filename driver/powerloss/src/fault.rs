@@ -5,8 +5,14 @@
 pub struct Fault {
     /// The flush that fails: 1 is the next one.
     pub eio_on_fsync: Option<u64>,
+    /// Of a folder: only fsyncs of this file or folder fail and are counted.
+    pub only: Option<u64>,
     /// Bytes that can still be written.
     pub full_after_bytes: Option<u64>,
+    /// Whether the writer is told that all went well: what was to be kept is gone all the same.
+    pub unheard: bool,
+    /// How often it has struck.
+    pub struck: u64,
 }
 
 impl Fault {
@@ -37,6 +43,8 @@ impl Fault {
     /// Takes in another one; what it does not say stays.
     pub fn merge(&mut self, other: Self) {
         self.eio_on_fsync = other.eio_on_fsync.or(self.eio_on_fsync);
+        self.only = other.only.or(self.only);
+        self.unheard |= other.unheard;
         self.full_after_bytes = other.full_after_bytes.or(self.full_after_bytes);
     }
 
@@ -46,6 +54,7 @@ impl Fault {
             None => false,
             Some(1) => {
                 self.eio_on_fsync = None;
+                self.struck += 1;
                 true
             }
             Some(left) => {
@@ -55,10 +64,23 @@ impl Fault {
         }
     }
 
+    /// What the writer hears of it.
+    pub fn answer(&self, error: i32) -> Result<(), i32> {
+        if self.unheard { Ok(()) } else { Err(error) }
+    }
+
+    /// Whether this fsync of a file or folder fails.
+    pub fn sync_fails(&mut self, node: u64) -> bool {
+        self.only.is_none_or(|only| only == node) && self.flush_fails()
+    }
+
     /// Whether there is room for this write; takes it.
     pub fn takes(&mut self, bytes: u64) -> bool {
         match self.full_after_bytes.as_mut() {
-            Some(left) if *left < bytes => false,
+            Some(left) if *left < bytes => {
+                self.struck += 1;
+                false
+            }
             Some(left) => {
                 *left -= bytes;
                 true
@@ -83,6 +105,18 @@ mod tests {
         assert_eq!(
             (fault.takes(6), fault.takes(6), fault.takes(4), fault.takes(1)),
             (true, false, true, false)
+        );
+        assert_eq!(fault.struck, 2);
+        assert_eq!(fault.answer(libc::EIO), Err(libc::EIO));
+        fault.unheard = true;
+        assert_eq!(fault.answer(libc::EIO), Ok(()));
+        let mut fault = Fault {
+            only: Some(7),
+            ..Fault::parse("eio_on_fsync=1").unwrap_or_default()
+        };
+        assert_eq!(
+            (fault.sync_fails(6), fault.sync_fails(7), fault.sync_fails(7)),
+            (false, true, false)
         );
         for wrong in ["", "eio_on_fsync", "eio_on_fsync=0", "eio_on_fsync=x", "other=1"] {
             assert!(Fault::parse(wrong).is_err(), "{wrong}");

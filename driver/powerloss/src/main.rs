@@ -102,7 +102,7 @@ fn serve(words: impl Iterator<Item = String>) -> Result<(), String> {
 /// Sets the fault that the command line asks for; what answers on the socket.
 fn asked_from_now(arguments: &Arguments, recording: &Arc<impl Asked>, stop: &Stop) -> Result<Arc<Handler>, String> {
     if let Some(fault) = arguments.text("fault") {
-        recording.set_fault(Fault::parse(fault)?);
+        recording.set_fault(Fault::parse(fault)?, None)?;
     }
     Ok(asked::handler(recording.clone(), stop.clone()))
 }

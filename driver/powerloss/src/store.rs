@@ -60,6 +60,8 @@ pub struct Status {
     pub log_bytes: u64,
     pub log_bytes_max: u64,
     pub cut: bool,
+    /// How often the fault that was asked for has struck.
+    pub faults: u64,
     pub error: String,
 }
 
@@ -120,12 +122,17 @@ impl Store {
             log_bytes: self.data_next.load(Ordering::Relaxed).min(self.data_end) * SECTOR_BYTES,
             log_bytes_max: self.data_end * SECTOR_BYTES,
             cut: inner.cut,
+            faults: inner.fault.struck,
             error: inner.error.clone(),
         }
     }
 
-    pub fn set_fault(&self, fault: Fault) {
+    pub fn set_fault(&self, fault: Fault, file: Option<&str>) -> Result<(), String> {
+        if let Some(file) = file {
+            return Err(format!("a disk knows no file `{file}`; a recorded folder does"));
+        }
         self.inner().fault.merge(fault);
+        Ok(())
     }
 
     /// Power goes: every write and flush from now on fails and is not recorded.
@@ -235,7 +242,7 @@ impl Images for Store {
                 return Err(libc::EIO);
             }
             if !inner.fault.takes(bytes) {
-                return Err(libc::ENOSPC);
+                return inner.fault.answer(libc::ENOSPC);
             }
         }
         let place = self.append(data)?;
@@ -258,7 +265,7 @@ impl Images for Store {
         let mut inner = self.inner();
         if !inner.cut && inner.fault.flush_fails() {
             self.lose(&mut inner)?;
-            return Err(libc::EIO);
+            return inner.fault.answer(libc::EIO);
         }
         let seq = self.record(&mut inner, What::Flush, 0, 0, 0)?;
         inner.flushes += 1;

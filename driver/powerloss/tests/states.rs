@@ -108,10 +108,11 @@ fn perform(folder: &Path, acts: &[Act]) -> Model {
                 model.flushed.push((seq, model.now.clone()));
             }
             Act::FailingFlush => {
-                store.set_fault(Fault {
+                let fault = Fault {
                     eio_on_fsync: Some(1),
                     ..Fault::default()
-                });
+                };
+                assert_eq!(store.set_fault(fault, None), Ok(()));
                 assert_eq!(store.flush(IMAGE), Err(libc::EIO));
                 model.now.clone_from(&model.flushed.last().expect("the empty disk").1);
             }
@@ -378,12 +379,29 @@ fn a_full_log_refuses_and_keeps_what_it_has() {
 fn a_disk_that_is_full_by_order_says_so() {
     let folder = Folder::new();
     let store = Store::create(&folder.0, BYTES as u64, LOG_BYTES_MAX, clock).expect("a store");
-    store.set_fault(Fault {
+    let fault = Fault {
         full_after_bytes: Some(4096),
         ..Fault::default()
-    });
+    };
+    assert_eq!(store.set_fault(fault, None), Ok(()));
     assert_eq!(store.write(IMAGE, 0, &[7; 4096]), Ok(()));
     assert_eq!(store.write(IMAGE, 4096, &[7; 512]), Err(libc::ENOSPC));
+    assert_eq!(store.status().faults, 1);
+    assert!(
+        store.set_fault(Fault::default(), Some("a file")).is_err(),
+        "a disk knows none"
+    );
+    // Who is not told goes on, and what was written is gone all the same.
+    let unheard = Fault {
+        eio_on_fsync: Some(1),
+        unheard: true,
+        ..Fault::default()
+    };
+    assert_eq!(store.set_fault(unheard, None), Ok(()));
+    assert_eq!(store.flush(IMAGE), Ok(()));
+    let mut found = [1; 512];
+    assert_eq!(store.read(IMAGE, 0, &mut found), Ok(()));
+    assert_eq!((found, store.status().flush_seq), ([0; 512], 0));
 }
 
 #[test]

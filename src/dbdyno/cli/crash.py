@@ -11,6 +11,7 @@ import click
 from dbdyno.cli._options import format_option, seed_option, settings_of
 from dbdyno.cli.common import SystemClock, allow_option, console, find_target, home, orderly_end, stamp
 from dbdyno.crash import modes
+from dbdyno.crash.faults import EIO_ON_DATA, parse_fault
 from dbdyno.crash.hooks import choose_controls, controls_of
 from dbdyno.crash.prove import Proof, Watcher, clean_work, replay
 from dbdyno.crash.store import CrashFolder
@@ -59,7 +60,10 @@ DISK_BYTES = "2G"
     help="block: a recorded disk (root); folder: without root, files volatile until synced, --fs means nothing.",
 )
 @click.option(
-    "--fault", default="", metavar="FAULT", help="What the disk does wrong: eio_on_fsync=N, or full_after=SIZE."
+    "--fault",
+    default="",
+    metavar="FAULT",
+    help="What the disk does wrong: eio_on_fsync=N, eio_on_data=N (with --mode folder), or full_after=SIZE.",
 )
 @click.option("--size", default=DISK_BYTES, show_default=True, help="Of the recorded disk; it takes space as it fills.")
 @click.option("--threads", type=click.IntRange(1, 1000), default=8, show_default=True, help="Connections that load it.")
@@ -151,9 +155,12 @@ def _path(proof: str) -> Path:
 
 def _plan(model: Sandbox, workload: str, flags: dict[str, Any]) -> CrashPlan:
     before: Assignment = {} if flags["stock"] else model.state.assignment
+    fault = parse_fault(flags["fault"])
+    if fault.startswith(EIO_ON_DATA) and flags["mode"] != modes.FOLDER:
+        raise UsageError("A disk does not know which file a flush is for.", found=fault, todo="add --mode folder")
     controls: tuple[Control, ...] = ()
     if flags["controls"] or flags["names"]:
-        known = controls_of(model.engine.name, model.installation.version)
+        known = controls_of(model.engine.name, model.installation.version, fault)
         controls = choose_controls(known, flags["names"])
     where = flags["fs"] if flags["mode"] == modes.BLOCK else modes.FOLDER
     name = flags["name"] or f"{stamp()}-{model.engine.name}-{where}"
@@ -171,7 +178,7 @@ def _plan(model: Sandbox, workload: str, flags: dict[str, Any]) -> CrashPlan:
         control_states=(flags["control_states"] or max(5, flags["states"] // 3)) if controls else 0,
         file_system=flags["fs"] if flags["mode"] == modes.BLOCK else modes.NO_FILE_SYSTEM,
         mode=flags["mode"],
-        fault=_fault(flags["fault"]),
+        fault=fault,
         seed=flags["seed"],
         threads=flags["threads"],
         load_s=flags["load_s"],
@@ -179,18 +186,6 @@ def _plan(model: Sandbox, workload: str, flags: dict[str, Any]) -> CrashPlan:
         work=str(model.folder / modes.WORK / name),
         command=tuple(["dyno", *sys.argv[1:]]),
     )
-
-
-def _fault(words: str) -> str:
-    """As the recorded disk understands it. Raises `UsageError`."""
-    name, _, value = words.partition("=")
-    if not words:
-        return ""
-    if name == "eio_on_fsync" and value.isdecimal() and int(value) > 0:
-        return words
-    if name == "full_after" and value:
-        return f"{name}={parse_size(value, name)}"
-    raise UsageError("This is no fault.", found=repr(words), todo="write eio_on_fsync=N (from 1) or full_after=SIZE")
 
 
 def _replay(words: str, form: str, clock: SystemClock) -> int:

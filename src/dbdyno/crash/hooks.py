@@ -10,6 +10,7 @@ controls:
     says = "what it gives up"
     source = "manual or article, year"
     needs_tearing = false        # true: shows only where a page is torn
+    fault = ""                   # the fault of the disk that it takes to show: "eio_on_data"
     version_min = 0
     version_max = 999999999
 """
@@ -122,12 +123,15 @@ def integrity_of(engine: str) -> Integrity:
     return found
 
 
-def controls_of(engine: str, version: int) -> tuple[Control, ...]:
-    """The engine's negative controls, and the one that every engine has: `fsync` that does nothing."""
+def controls_of(engine: str, version: int, fault: str = "") -> tuple[Control, ...]:
+    """The engine's negative controls, and the one that every engine has: `fsync` that does nothing. With a fault of the
+    disk (`eio_on_fsync=2`) those that the fault shows, and for every engine a server that does not hear of it."""
     folder = Path(str(importlib.import_module(f"dbdyno.engines.{engine}").__file__)).parent
     file = folder / "controls.toml"
     text = file.read_text(encoding="utf-8") if file.exists() else ""
-    return (*parse_controls(text, version), *no_sync_controls())
+    name = fault.partition("=")[0]
+    own = tuple(control for control in parse_controls(text, version) if control.fault == name)
+    return (*own, *(unheard_controls(name) if name else no_sync_controls()))
 
 
 def parse_controls(text: str, version: int) -> tuple[Control, ...]:
@@ -147,7 +151,15 @@ def _control(entry: dict[str, Any]) -> Control:
         says=entry["says"],
         source=entry.get("source", ""),
         needs_tearing=entry.get("needs_tearing", False),
+        fault=entry.get("fault", ""),
     )
+
+
+def unheard_controls(fault: str) -> tuple[Control, ...]:
+    """A control of the proof with a disk that fails: a server that takes every error for a success."""
+    says = "the server is not told that the disk failed, and goes on"
+    source = "Rebello and others, Can Applications Recover from fsync Failures?, 2020"
+    return (Control(name="unheard", level=Level.L1, says=says, source=source, fault=fault, unheard=True),)
 
 
 def no_sync_controls(libraries: Path = Path("/usr/lib")) -> tuple[Control, ...]:

@@ -19,6 +19,7 @@ from dbdyno.crash.examine import Examiner, Moment, unmountable
 from dbdyno.crash.hooks import Integrity, integrity_of
 from dbdyno.crash.powerloss import CrashState
 from dbdyno.crash.record_load import (
+    FAILS_SINCE,
     Ground,
     dataset_of,
     disk_folder,
@@ -42,6 +43,8 @@ TEARING = ("torn512", "torn4k")
 """Kinds of states that a control gets which breaks nothing but torn pages; in others there is nothing to see."""
 TEARING_CHOICE = 6
 """So many times the states are planned for it, to have enough of them that tear a data page."""
+AFTER_CHOICE = 3
+"""So many times they are planned where the disk fails in the midst of the load, to have enough that lie behind it."""
 TORN_PAGE = "data page"
 """In the words of a state in which a data page was being written."""
 FILES_EVERY = 10
@@ -160,8 +163,12 @@ class Proof:
                     raise HostError(f"The last {failures} crash states could not be judged.", found=result.unknown)
 
     def _plan(self, arm: Control, count: int) -> list[CrashState]:
-        """The states to try; for a control that only torn pages reveal, those in which a page is torn come first."""
+        """The states to try; first those behind the failure of the disk, or, for a control that only torn pages reveal,
+        those in which a page is torn."""
         where = disk_folder(self.plan, arm.name)
+        if since := self.folder.recordings()[arm.name].disk.get(FAILS_SINCE):
+            found = modes.plan_states(self.plan, where, count * AFTER_CHOICE)
+            return sorted(found, key=lambda state: state.flush_seq <= int(since))[:count]
         if not arm.needs_tearing:
             return modes.plan_states(self.plan, where, count)
         found = modes.plan_states(self.plan, where, count * TEARING_CHOICE, TEARING)

@@ -15,6 +15,7 @@ import msgspec
 from dbdyno.crash import modes
 from dbdyno.crash.acks import read_history
 from dbdyno.crash.check import Dataset
+from dbdyno.crash.faults import Failing
 from dbdyno.crash.hooks import Integrity
 from dbdyno.crash.pressure import Pressure
 from dbdyno.crash.server import DATA, CrashServer
@@ -33,6 +34,9 @@ STIR_EVERY_S = 0.8
 _INTERVAL_S = 0.2
 _WORDS_MAX = 300
 ACCOUNTS, PAGES = 4000, 64
+
+FAILS_SINCE = "fails_since_flush"
+"""In a recording's `disk`: no state up to this flush can show anything of the fault."""
 
 Say = Callable[[str], None]
 
@@ -89,16 +93,17 @@ def record_load(plan: CrashPlan, arm: Control, ground: Ground) -> Recording:
             server.start(arm.settings)
             _settle(server)
             disk.make_base()
-            if plan.fault:
-                disk.fault(plan.fault)
+            failing = Failing(plan.fault, disk, integrity, plan.load_s, unheard=arm.unheard)
+            failing.begin()
             say(f"load for {plan.load_s:g} s")
-            fell = _run_faulty(plan, arm, server, ground, disk.stamp_file)
+            fell = _run_faulty(plan, arm, server, ground, failing)
             ended_s = clock.monotonic()
             modes.write_hints(disk, integrity)
             server.crash()
             _copy(server.data, _empty(process_folder(plan, arm.name)) / DATA)
             status = disk.status()
             disk.cut()
+            failing.require_struck(int(status.get("faults", 0)))
         finally:
             server.crash()
             server.forget()
@@ -108,7 +113,10 @@ def record_load(plan: CrashPlan, arm: Control, ground: Ground) -> Recording:
         acknowledged=acknowledged,
         sent=sent,
         ended_s=ended_s,
-        disk={name: value for name, value in status.items() if isinstance(value, int | float | str | bool)},
+        disk={
+            **{name: value for name, value in status.items() if isinstance(value, int | float | str | bool)},
+            FAILS_SINCE: failing.since_flush,
+        },
         notes=tuple(note for note in (notes, fell) if note),
     )
 
@@ -150,24 +158,24 @@ def _settle(server: CrashServer) -> None:
         session.close()
 
 
-def _run_faulty(plan: CrashPlan, arm: Control, server: CrashServer, ground: Ground, stamp_file: Path) -> str:
+def _run_faulty(plan: CrashPlan, arm: Control, server: CrashServer, ground: Ground, failing: Failing) -> str:
     """The load; how it ended, where the disk was made to fail and the load met that. What it got acknowledged before
     still binds. Raises as `_run` when the disk was not."""
     try:
-        _run(plan, arm, server, ground, stamp_file)
+        _run(plan, arm, server, ground, failing)
     except (DriverError, TargetError) as error:
         if not plan.fault:
             raise
-        return f"with {plan.fault} the load ended early: {' '.join(str(error).split())[:_WORDS_MAX]}"
-    return f"the load went on to its end in spite of {plan.fault}" if plan.fault else ""
+        return f"with {failing.says} the load ended early: {' '.join(str(error).split())[:_WORDS_MAX]}"
+    return f"the load went on to its end in spite of {failing.says}" if plan.fault else ""
 
 
-def _run(plan: CrashPlan, arm: Control, server: CrashServer, ground: Ground, stamp_file: Path) -> None:
+def _run(plan: CrashPlan, arm: Control, server: CrashServer, ground: Ground, failing: Failing) -> None:
     """The load, with data pages written now and then. Raises `DriverError`, `TargetError`."""
     folder = ground.folder
     workload = plan.workload
     if workload.name in LOSSLESS:
-        files = {"ack_file": str(folder.acks(arm.name)), "stamp_file": str(stamp_file)}
+        files = {"ack_file": str(folder.acks(arm.name)), "stamp_file": str(failing.stamp_file)}
         workload = WorkloadSpec(name=workload.name, scale=workload.scale, options={**workload.options, **files})
     run = Plan(
         target=server.target,
@@ -189,12 +197,22 @@ def _run(plan: CrashPlan, arm: Control, server: CrashServer, ground: Ground, sta
             if event["event"] != "interval":
                 continue
             pressure.push()
+            failing.go_on(at_s)
             if at_s - stirred_s >= STIR_EVERY_S:
                 stirred_s = at_s
-                ground.integrity.stir(server.target, server.secret)
+                _stir(plan, server, ground)
         driver.finish()
     finally:
         driver.kill()
+
+
+def _stir(plan: CrashPlan, server: CrashServer, ground: Ground) -> None:
+    """Raises `TargetError`, unless the disk is made to fail: then a server may well refuse, and be asked again."""
+    try:
+        ground.integrity.stir(server.target, server.secret)
+    except TargetError:
+        if not plan.fault:
+            raise
 
 
 def _count(plan: CrashPlan, folder: CrashFolder, arm: Control) -> tuple[int, int]:

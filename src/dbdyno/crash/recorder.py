@@ -81,9 +81,10 @@ class Recorder(ABC):
         """Flushes completed so far."""
         return int(self.status()["flushes"])
 
-    def fault(self, fault: str) -> None:
-        """Sets a fault from now on: `eio_on_fsync=N`, `full_after=BYTES`."""
-        self._ask("fault", fault=fault)
+    def fault(self, fault: str, *, file: str = "", unheard: bool = False) -> None:
+        """Sets a fault from now on: `eio_on_fsync=N`, `full_after=BYTES`. `file`: of a folder, only fsyncs of this one
+        count; `unheard`: the writer is told that all went well. Raises `HostError`."""
+        self._ask("fault", fault=fault, unheard=unheard, **({"file": file} if file else {}))
 
     def cut(self) -> None:
         """The power goes: nothing more is recorded, and whatever is changed or flushed later fails with EIO. Raises

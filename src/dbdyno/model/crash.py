@@ -72,6 +72,10 @@ class Control(Record, frozen=True, kw_only=True):
     source: str = ""
     needs_tearing: bool = False
     """Whether it shows only where the file system tears a page; not seeing it then says nothing against the proof."""
+    fault: str = ""
+    """Name of the fault of the disk that it takes to show; empty: it shows when the power goes."""
+    unheard: bool = False
+    """Whether the server is not told that the disk failed, as if it took the error for a success."""
 
 
 class CrashPlan(Record, frozen=True, kw_only=True):
@@ -99,7 +103,7 @@ class CrashPlan(Record, frozen=True, kw_only=True):
     mode: str = "block"
     """How the loss is made: `block` (a recorded disk under a real file system)."""
     fault: str = ""
-    """What the disk does wrong during the load: `eio_on_fsync=N`, its Nth flush fails, or `full_after=BYTES`."""
+    """What the disk does wrong during the load: see `dbdyno.crash.faults`."""
     seed: int = 1
     threads: int = 8
     load_s: float = 4.0

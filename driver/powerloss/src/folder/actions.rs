@@ -186,12 +186,14 @@ impl FolderFs {
         let mut inner = self.recorder.lock();
         let place = inner.append(data)?;
         file.write_all_at(data, offset).map_err(|error| number(&error))?;
-        inner.record(Change::Write {
-            node: ino.0,
-            offset,
-            bytes: data.len() as u64,
-            data: place,
-        })?;
+        if let Some(place) = place {
+            inner.record(Change::Write {
+                node: ino.0,
+                offset,
+                bytes: data.len() as u64,
+                data: place,
+            })?;
+        }
         if flags.0 & libc::O_DSYNC != 0 {
             inner.sync(ino.0)?;
         }

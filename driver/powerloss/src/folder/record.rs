@@ -103,6 +103,7 @@ impl Recorder {
             log_bytes: inner.data_next,
             log_bytes_max: inner.data_bytes_max,
             cut: inner.cut,
+            faults: inner.fault.struck,
             error: inner.error.clone(),
         }
     }
@@ -111,8 +112,15 @@ impl Recorder {
         self.lock().cut = true;
     }
 
-    pub fn set_fault(&self, fault: Fault) {
-        self.lock().fault.merge(fault);
+    /// `file` is relative to the folder and must have been there when the recording began, or looked up since.
+    pub fn set_fault(&self, fault: Fault, file: Option<&str>) -> Result<(), String> {
+        let mut inner = self.lock();
+        let only = file
+            .map(|file| inner.path(ROOT).and_then(|root| inner.number_at(&root.join(file))))
+            .transpose()
+            .map_err(|error| format!("{}: {}", file.unwrap_or_default(), io::Error::from_raw_os_error(error)))?;
+        inner.fault.merge(Fault { only, ..fault });
+        Ok(())
     }
 
     /// Copies the tree as it is; it is the start of what is tested. Everything waits for it.
@@ -170,13 +178,13 @@ impl Inner {
         Ok(seq)
     }
 
-    /// Data into the log; gives where it begins.
-    pub fn append(&mut self, data: &[u8]) -> Result<u64, i32> {
+    /// Data into the log; gives where it begins, None when it is lost and nobody is to hear of it.
+    pub fn append(&mut self, data: &[u8]) -> Result<Option<u64>, i32> {
         self.check_power()?;
         let place = self.data_next;
         let bytes = data.len() as u64;
         if !self.fault.takes(bytes) {
-            return Err(libc::ENOSPC);
+            return self.fault.answer(libc::ENOSPC).map(|()| None);
         }
         if place + bytes > self.data_bytes_max {
             let full = io::Error::from_raw_os_error(libc::ENOSPC);
@@ -186,15 +194,15 @@ impl Inner {
             .write_all_at(data, place)
             .map_err(|error| self.refuse("data", &error))?;
         self.data_next += bytes;
-        Ok(place)
+        Ok(Some(place))
     }
 
     /// fsync of a file or folder.
     pub fn sync(&mut self, node: Node) -> Result<(), i32> {
         self.check_power()?;
-        if self.fault.flush_fails() {
+        if self.fault.sync_fails(node) {
             self.record(Change::SyncFailed { node })?;
-            return Err(libc::EIO);
+            return self.fault.answer(libc::EIO);
         }
         let seq = self.record(Change::Sync { node })?;
         self.flushes += 1;

@@ -12,6 +12,7 @@ import pwd
 import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -128,8 +129,12 @@ class MySQLRecipe:
             statements = data.parent / "init.sql"
             _write_for(run_as, statements, "\n".join(account_statements(installation, user, password)) + "\n")
             try:
-                command = [*self._first_run(installation, data, statements), *options]
-                done = _run_as(run_as, command, data.parent)
+                # Not every file system takes a socket, and a path may be too long for one.
+                with tempfile.TemporaryDirectory(prefix="dyno-first-") as near:
+                    if run_as:
+                        shutil.chown(near, run_as)
+                    command = [*self._first_run(installation, data, statements, Path(near)), *options]
+                    done = _run_as(run_as, command, data.parent)
             finally:
                 statements.unlink(missing_ok=True)
             # A statement that fails does not fail the server: it goes on and never reaches its own end.
@@ -141,10 +146,10 @@ class MySQLRecipe:
             todo="check free space, the rights on the folder, and that the libraries of the server are installed",
         )
 
-    def _first_run(self, installation: Installation, data: Path, statements: Path) -> list[str]:
+    def _first_run(self, installation: Installation, data: Path, statements: Path, near: Path) -> list[str]:
         command = [str(_program(Path(installation.bin))), "--no-defaults", *_places(installation, data)]
         command += [f"--init-file={statements}", "--skip-networking", "--skip-log-bin"]
-        command += [f"--socket={data / 'first.sock'}", f"--pid-file={data / 'first.pid'}"]
+        command += [f"--socket={near / 'first.sock'}", f"--pid-file={near / 'first.pid'}"]
         if installation.version >= _VERSION_CERTIFICATES:
             command.append("--skip-ssl")
         return command
