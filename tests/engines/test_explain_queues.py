@@ -1,4 +1,4 @@
-"""Causes that other clients and a slow disk bring about, provoked on a real server: short enough for every run."""
+"""Causes that other clients bring about, provoked on a real server: short enough for every run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from explain_machine import brake
 from explain_tools import CLOCK, Load, connection, explained, grave, keep, named_at, need_driver
 from sandbox_tools import ask, temporary_home
 
@@ -85,19 +84,3 @@ def test_numbers_of_transactions_that_are_not_frozen(box: Sandbox, tmp_path: Pat
         "250,000 transactions, autovacuum_freeze_max_age 100,000, a transaction that stays open",
         grave(found),
     )
-
-
-@pytest.mark.engines_full
-def test_a_disk_whose_syncs_become_slow(box: Sandbox, tmp_path: Path) -> None:
-    with brake(box) as disk:
-
-        def meanwhile() -> None:
-            CLOCK.sleep(6)
-            disk.limit(iops=20)
-            CLOCK.sleep(4)
-            disk.limit()
-
-        found = explained(box, tmp_path / "run", Load(ACCOUNTS, 13, threads=6), meanwhile)
-    named = named_at(found, 6.5, 9.5)
-    assert named[:1] == ["log-sync-bound"], (named, found.stalls)
-    keep("log-sync-bound", "the disk under the volume does 20 operations a second for 4 s", named)

@@ -12,8 +12,7 @@ Cost: as the remedy says; some need a restart or a rebuild.
 
 Rivals: row locks, which are seen as lock waits of transactions and not as semaphores.
 
-Not provoked: MariaDB from 10.6 on does not tell who waits for a latch. MySQL does; it was not tried on a machine with
-more than two processors, on which threads meet at a latch.
+Of MySQL only: MariaDB from 10.6 on does not tell who waits for a latch.
 
 References: "Tuning for heavy writing workloads" (undated, of MySQL 5.1.39, about 2009); "Introducing percona-patches
 for 5.1" (Percona, 2010); "InnoDB Performance Optimization Basics" (Percona, 2023).
