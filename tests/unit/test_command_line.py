@@ -61,3 +61,10 @@ def test_what_can_be_asked_of_a_record_uses_its_short_name_where_there_is_one(
     monkeypatch.setenv("DYNO_HOME", str(tmp_path))
     assert record_lines(tmp_path / "runs" / "a", "explain", "report").endswith("next: dyno explain a · dyno report a")
     assert record_lines(tmp_path / "my run", "show").endswith(f"next: dyno show '{tmp_path / 'my run'}'")
+
+
+def test_a_reader_that_goes_away_is_no_judgement() -> None:
+    words = f"{sys.executable} -c 'from dbdyno.cli.main import main; main()' --help"
+    script = f"set -o pipefail; (sleep 0.2; {words}; echo $? >&2) | true"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "141"

@@ -54,6 +54,8 @@ class Verbs(click.Group):
             formatter.write_dl(rows)
 
 
+EXIT_PIPE = 141
+"""As a shell counts a program that wrote into a closed pipe: 128 + SIGPIPE."""
 _NOT_VERBS = {"main", "common"}
 _SHORT_HELP = re.compile(r'short_help="([^"]+)"')
 
@@ -91,7 +93,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("dyno: interrupted", err=True)
         sys.exit(EXIT_INTERRUPTED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except SystemExit:
+        # click ends so when the reader of our output has gone, with 1: that would read as a judgement.
+        sys.exit(EXIT_PIPE)
     sys.exit(status if isinstance(status, int) else 0)
