@@ -99,7 +99,19 @@ def test_a_journal_tells_what_a_commit_took() -> None:
 
 
 def test_other_writers_are_named_and_the_server_is_none() -> None:
-    assert writers.read(MACHINE, WATCH) == [{"program": "rsync", "write_bytes": 4096000}]
+    assert writers.read(MACHINE, WATCH) == [{"program": "rsync", "write_bytes": 4096000, "read_bytes": 4435968}]
+
+
+def test_who_only_reads_is_seen_among_many_who_write(tmp_path: Path) -> None:
+    for pid in range(10, 70):
+        (tmp_path / f"proc/{pid}").mkdir(parents=True)
+        (tmp_path / f"proc/{pid}/comm").write_text(f"writer{pid}\n")
+        (tmp_path / f"proc/{pid}/io").write_text(f"read_bytes: 0\nwrite_bytes: {pid}\n")
+    (tmp_path / "proc/10/comm").write_text("reader\n")
+    (tmp_path / "proc/10/io").write_text("read_bytes: 5000000\nwrite_bytes: 0\n")
+    rows = writers.read(tmp_path, Watch())
+    assert {"program": "reader", "write_bytes": 0, "read_bytes": 5000000} in rows
+    assert len(rows) <= 48
 
 
 @pytest.mark.parametrize("parse", [cores.parse, reclaim.parse, nodes.parse, frequency.parse, boot.parse, journal.parse])

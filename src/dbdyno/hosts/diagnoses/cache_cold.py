@@ -95,12 +95,13 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
 
 
 def _window(recording: Recording, stall: Stall | None) -> tuple[float, float] | None:
-    """From the start of the server to the stall's end; of the whole record, to the next start or until a cache that
-    can be warmed is warm."""
+    """From the start of the server to the stall's end, and on for as long as it takes to see whether misses become
+    fewer; of the whole record, to the next start or until a cache that can be warmed is warm."""
     restarts = [event.t_s for event in recording.events if event.kind == "restart"]
     if stall is not None:
         inside = [t_s for t_s in restarts if stall.start_s - _AROUND_S <= t_s <= stall.end_s]
-        start_s, end_s = max(inside, default=None), stall.end_s
+        start_s = max(inside, default=None)
+        end_s = min(max(stall.end_s, (start_s or 0.0) + _WINDOW_S_MIN), recording.duration_s)
     else:
         start_s, end_s = max(restarts, default=None), recording.duration_s
     if start_s is None or end_s - start_s < _WINDOW_S_MIN:
