@@ -22,6 +22,7 @@ from dbdyno.model.facts import Facts
 from dbdyno.model.probe import Column, ColumnKind, Probe
 
 RATES = ("innodb_os_log_written", "innodb_pages_written", "com_commit", "queries", "opened_tables")
+_THREADS = ("replication.io_running", "replication.sql_running")
 _CONFIG_BYTES_MAX = 1 << 20
 _CONFIG_FILES = ("/etc/my.cnf", "/etc/mysql/my.cnf", "/etc/mysql/mariadb.cnf")
 _CONFIG_FOLDERS = ("/etc/my.cnf.d", "/etc/mysql/conf.d", "/etc/mysql/mysql.conf.d", "/etc/mysql/mariadb.conf.d")
@@ -86,9 +87,8 @@ def _probe(name: str, query: str, *columns: str, privilege: str = "") -> Probe:
 
 def _replica(session: Session) -> Iterator[Fact]:
     """The state of the first channel that is not well, else of the first. A server that copies nobody has no rows."""
-    newer = session.version >= (versions.MARIADB + 100501 if versions.is_mariadb(session.version) else 80022)
     asked = [column for group in REPLICA_COLUMNS.values() for column in group]
-    probe = _probe("replica", "SHOW REPLICA STATUS" if newer else "SHOW SLAVE STATUS", *asked)
+    probe = _probe("replica", versions.replica_status(session.version), *asked)
     try:
         rows = session.ask(probe)
     except TargetError as error:
@@ -98,7 +98,7 @@ def _replica(session: Session) -> Iterator[Fact]:
     yield Fact(name="server.role", source=probe.query, value="replica" if rows else "primary")
     if not rows:
         return
-    ill = [row for row in rows if _first(row, "replica_sql_running", "slave_sql_running") != "Yes"]
+    ill = [row for row in rows if any(_first(row, *REPLICA_COLUMNS[name]) != "Yes" for name in _THREADS)]
     row = (ill or list(rows))[0]
     for name, columns in REPLICA_COLUMNS.items():
         value = _first(row, *columns)

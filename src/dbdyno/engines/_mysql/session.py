@@ -97,10 +97,9 @@ class MySQLSession(abc.ABC):
 
     def _replica(self) -> Fact:
         """Whether it applies another server's changes; a load on it would break that."""
-        name, source = "server.in_recovery", "SHOW REPLICA STATUS"
-        newer = self.version >= (versions.MARIADB + 100501 if self.mariadb else 80022)
+        name, source = "server.in_recovery", versions.replica_status(self.version)
         try:
-            rows = self.run("SHOW REPLICA STATUS" if newer else "SHOW SLAVE STATUS", "read the replica's status")
+            rows = self.run(source, "read the replica's status")
         except TargetError as error:
             if not self._connection.open:
                 raise

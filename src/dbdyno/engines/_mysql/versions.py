@@ -12,6 +12,8 @@ import re
 
 MARIADB = 1_000_000
 """Smallest version of that vendor."""
+VERSION_REPLICA = 80022
+"""SHOW REPLICA STATUS. Source: MySQL 8.0.22 release notes (2020)."""
 VERSION_PERSIST = 80000
 """SET PERSIST. Source: MySQL 8.0 manual, "Persisted System Variables"."""
 _NUMBER = re.compile(r"(?<![\d.])(\d+)\.(\d+)\.(\d+)(\S*)")
@@ -39,3 +41,10 @@ def parse(text: str) -> tuple[int, str] | None:
     vendor = "MariaDB" if "mariadb" in text.lower() else "Percona" if "percona" in text.lower() else "MySQL"
     number = (MARIADB if vendor == "MariaDB" else 0) + major * 10_000 + minor * 100 + min(patch, 99)
     return number, f"{major}.{minor}.{patch} {vendor}"
+
+
+def replica_status(version: int) -> str:
+    """The statement that tells whom a server follows. MariaDB's connections may have names; only this one shows all."""
+    if is_mariadb(version):
+        return "SHOW ALL SLAVES STATUS"
+    return "SHOW REPLICA STATUS" if version >= VERSION_REPLICA else "SHOW SLAVE STATUS"
