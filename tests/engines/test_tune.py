@@ -17,6 +17,7 @@ import pytest
 
 from dbdyno.engines.registry import engine_named
 from dbdyno.model.knob import Setting
+from dbdyno.tune.drift import believed
 from dbdyno.tune.store import open_study
 
 pytestmark = [pytest.mark.engines, pytest.mark.timeout(900)]
@@ -94,6 +95,8 @@ def test_a_study_survives_being_killed_and_is_resumed(environment: dict[str, str
         assert trial.drain_s is not None
         assert (trial.tps_charged or 0) <= (trial.tps or 0)
         assert all((folder / run / "outcome.json").exists() for run in trial.runs)
+        # The record of what may become the incumbent was explained, whatever was found.
+        assert (trial.causes is not None) == believed(trial)
     assert "archive_mode" in (folder / "winner.conf").read_text()
     assert "ALTER SYSTEM SET archive_mode" in (folder / "winner.sql").read_text()
     # Nothing is left running.
