@@ -68,3 +68,11 @@ def test_a_reader_that_goes_away_is_no_judgement() -> None:
     script = f"set -o pipefail; (sleep 0.2; {words}; echo $? >&2) | true"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == "141"
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("dyno be", "bench"), ("dyno help la", "ladder"), ("dyno sweep --kn", "--knob")]
+)
+def test_the_shell_completes_verbs_and_options(typed: str, offered: str) -> None:
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_DYNO_COMPLETE": "bash_complete"}
+    assert CliRunner().invoke(dyno, [], prog_name="dyno", env=words).output == f"plain,{offered}\n"

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 import dbdyno
 import dbdyno.cli
@@ -36,6 +37,8 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """`dyno help VERB` is `dyno VERB --help`; a word that is no verb is answered with the nearest one."""
+        if ctx.resilient_parsing:  # the shell completes a word: no answer may be printed
+            return super().resolve_command(ctx, args)
         if args[0] == "help":
             args = [*args[1:], "--help"]
         word, verbs = args[0], self.list_commands(ctx)
@@ -47,6 +50,12 @@ class Verbs(click.Group):
             click.echo(ctx.get_help())
             ctx.exit()
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """As the list of verbs, without importing one."""
+        verbs = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=_short_help(name)) for name in verbs] + options
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, _short_help(name)) for name in self.list_commands(ctx)]
