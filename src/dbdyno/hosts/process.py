@@ -86,26 +86,31 @@ def parse_stat(text: str, *, ticks_per_s: int = 100) -> dict[str, float]:
 
 def parse_status(text: str) -> dict[str, float]:
     """Memory in bytes and context switches; a kernel thread has no memory."""
-    found = {name: words.split() for name, _, words in (line.partition(":") for line in text.splitlines())}
 
-    if "nonvoluntary_ctxt_switches" not in found:
-        raise ValueError("not a /proc/<pid>/status")
+    # Five of some sixty lines are of interest, for each process and second: only they are taken apart.
+    def value_of(name: str) -> int | None:
+        _, found, rest = text.partition(f"\n{name}:")
+        return int(rest.split(maxsplit=1)[0]) if found else None
 
     def bytes_of(name: str) -> int:
-        return int(found[name][0]) * 1024 if name in found else 0
+        return (value_of(name) or 0) * 1024
 
+    waits, preemptions = value_of("voluntary_ctxt_switches"), value_of("nonvoluntary_ctxt_switches")
+    if waits is None or preemptions is None:
+        raise ValueError("not a /proc/<pid>/status")
     return {
         "private_bytes": bytes_of("RssAnon"),
         "shared_bytes": bytes_of("RssShmem"),
         "swapped_bytes": bytes_of("VmSwap"),
-        "waits": int(found["voluntary_ctxt_switches"][0]),
-        "preemptions": int(found["nonvoluntary_ctxt_switches"][0]),
+        "waits": waits,
+        "preemptions": preemptions,
     }
 
 
 def parse_io(text: str) -> dict[str, float]:
     """Bytes from and to storage. Raises `ValueError` when it is not such a file."""
-    found = {name: int(value) for name, _, value in (line.partition(":") for line in text.splitlines())}
-    if "write_bytes" not in found or "read_bytes" not in found:
+    words = text.split()
+    found = dict(zip(words[::2], words[1::2], strict=False))
+    if "write_bytes:" not in found or "read_bytes:" not in found:
         raise ValueError("not a /proc/<pid>/io")
-    return {"read_bytes": found["read_bytes"], "write_bytes": found["write_bytes"]}
+    return {"read_bytes": int(found["read_bytes:"]), "write_bytes": int(found["write_bytes:"])}
