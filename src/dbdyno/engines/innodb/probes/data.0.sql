@@ -1,7 +1,6 @@
 -- name: data
 -- title: Pages found and pages written
 -- version_min: 0
--- version_below: 50700
 -- privilege:
 -- cost: cheap: SHOW GLOBAL STATUS, well below a millisecond on a small server, a few with thousands of connections
 -- columns:

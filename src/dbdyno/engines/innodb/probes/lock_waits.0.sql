@@ -1,7 +1,6 @@
 -- name: lock_waits
 -- title: Who holds row locks that others wait for
 -- version_min: 0
--- version_below: 80001
 -- privilege: PROCESS
 -- cost: copies the table of locks under its lock: costly with very many row locks
 -- every_s: 2
