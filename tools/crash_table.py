@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from dbdyno.crash.modes import BLOCK
 from dbdyno.crash.store import CrashFolder
 from dbdyno.model.crash import SUBJECT, ArmOutcome, CrashPlan
 from dbdyno.report import figures
@@ -36,16 +37,18 @@ def rows(path: Path, label: str = "") -> list[list[str]]:
     for arm in outcome.arms if outcome else ():
         took = [state.seconds for state in states if state.arm == arm.name and state.seconds]
         cost = figures.seconds(statistics.median(took)) if took else ""
-        found.append([server, plan.file_system, title(plan, arm, label), *cells(arm), cost])
+        where = plan.file_system if plan.mode == BLOCK else plan.mode
+        found.append([server, where, title(plan, arm, label), *cells(arm), cost])
     return found
 
 
 def title(plan: CrashPlan, arm: ArmOutcome, label: str) -> str:
     tried = {name: value for name, value in plan.assignment.items() if arm.settings.get(name) == value}
     settings = ", ".join(f"{name} = {value}" for name, value in tried.items())
+    fault = f"; the disk fails: {plan.fault}" if plan.fault else ""
     if arm.name == SUBJECT:
-        return f"on trial: {': '.join(part for part in (label, settings) if part) or 'default'}"
-    return f"control {arm.name}{f', with {settings}' if settings else ''}"
+        return f"on trial: {': '.join(part for part in (label, settings) if part) or 'default'}{fault}"
+    return f"control {arm.name}{f', with {settings}' if settings else ''}{fault}"
 
 
 def cells(arm: ArmOutcome) -> list[str]:

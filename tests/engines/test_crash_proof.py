@@ -15,6 +15,7 @@ import pytest
 from dbdyno.cli.common import SystemClock
 from dbdyno.crash import disk as disks
 from dbdyno.crash.store import CrashFolder
+from dbdyno.engines.registry import engine_named
 from dbdyno.model.contract import Contract
 from dbdyno.model.crash import SUBJECT
 from dbdyno.model.finding import Verdict
@@ -174,3 +175,15 @@ def test_a_winner_is_proven_once(make: Callable[..., Sandbox], home: Home, clock
         verdict, proof = prove("c", {"synchronous_commit": "off"})
         assert verdict is not Verdict.PASS or Path(proof).name == "c"
     assert not (sandbox.folder / "crash" / "a").exists()
+
+
+@pytest.mark.engines_full
+def test_a_server_that_does_not_hear_of_a_failed_flush_is_caught(home: Home) -> None:
+    if not any("MariaDB" in one.version_text for one in engine_named("mariadb").recipe.installations()):
+        pytest.skip("no MariaDB is installed")
+    words = ("--states", "3", "--controls", "--control-states", "6", "--fault", "eio_on_fsync=100", "--name", "u")
+    dyno(home, "crash", "sandbox:mariadb?name=u", *SHORT, *words, "--drop")
+    outcome = CrashFolder(home.crashes / "u").outcome()
+    assert outcome is not None
+    subject, unheard = outcome.arms
+    assert (subject.level, unheard.name, unheard.caught) == (Level.L3, "unheard", True)

@@ -74,9 +74,10 @@ class Failing:
         self._disk.fault(f"{EIO_ON_FSYNC}=1", file=file, unheard=self._unheard)
         self.says = f"{self._fault}: an fsync of {file}"
 
-    def require_struck(self, faults: int) -> None:
-        """Raises `DriverError` when the load ended and nothing failed: what was seen then says nothing about it."""
-        if self._fault and faults == 0:
+    def end(self) -> None:
+        """The load has ended. Raises `DriverError` when nothing failed before: what is seen then says nothing about
+        it."""
+        if self._fault and int(self._disk.status()["faults"]) == 0:
             raise DriverError(
                 "The disk was to fail, and was not asked to do what fails.",
                 found=self.says,

@@ -98,12 +98,12 @@ def record_load(plan: CrashPlan, arm: Control, ground: Ground) -> Recording:
             say(f"load for {plan.load_s:g} s")
             fell = _run_faulty(plan, arm, server, ground, failing)
             ended_s = clock.monotonic()
+            failing.end()
             modes.write_hints(disk, integrity)
             server.crash()
             _copy(server.data, _empty(process_folder(plan, arm.name)) / DATA)
             status = disk.status()
             disk.cut()
-            failing.require_struck(int(status.get("faults", 0)))
         finally:
             server.crash()
             server.forget()
