@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from dbdyno.cli import _experiment
 from dbdyno.cli.common import record_lines
 from dbdyno.cli.main import Verbs, dyno
 
@@ -76,3 +80,14 @@ def test_a_reader_that_goes_away_is_no_judgement() -> None:
 def test_the_shell_completes_verbs_and_options(typed: str, offered: str) -> None:
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_DYNO_COMPLETE": "bash_complete"}
     assert CliRunner().invoke(dyno, [], prog_name="dyno", env=words).output == f"plain,{offered}\n"
+
+
+def test_an_interrupted_experiment_says_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_experiment, "SandboxGrounds", lambda *_, **__: contextlib.nullcontext())
+    monkeypatch.setattr(_experiment, "Experiment", lambda *_: SimpleNamespace())
+    some: Any = SimpleNamespace(sandbox=object(), name="evening")
+    with pytest.raises(KeyboardInterrupt), _experiment.started(some, some, some, None, (), keep=False):
+        raise KeyboardInterrupt
+    assert "--name evening --resume" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -122,10 +123,15 @@ def started(
         grounds = SandboxGrounds(
             home(), resolved.sandbox, plan, store, SystemClock(), progress.loading, say_note, keep=keep
         )
-    with grounds:
-        made = Experiment(store, grounds, list(record.trials) if record else [], watch)
-        made.on_step, made.on_trial = progress.step, progress.trial
-        yield Started(made, plan, store)
+    try:
+        with grounds:
+            made = Experiment(store, grounds, list(record.trials) if record else [], watch)
+            made.on_step, made.on_trial = progress.step, progress.trial
+            yield Started(made, plan, store)
+    except KeyboardInterrupt:
+        say = f"interrupted; go on with: the same command and --name {shlex.quote(plan.name)} --resume"
+        progress.err.print(say, markup=False)
+        raise
     if isinstance(grounds, ForeignGrounds) and grounds.left:
         raise RecordError("NOT RESTORED: " + "; ".join(grounds.left).upper())
 
