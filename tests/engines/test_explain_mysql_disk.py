@@ -29,6 +29,8 @@ DISK = SandboxOptions(disk=Disk.EXT4, size_bytes=3 << 30)
 REFS = 50_000
 """Objects in the history, twenty rows each in the order of the primary key: five or six on a page."""
 
+SMALL_TABLES: dict[str, Value] = {"tmp_table_size": 16 << 10, "max_heap_table_size": 16 << 10}
+
 
 @pytest.fixture(scope="module")
 def mariadb() -> Iterator[Sandbox]:
@@ -157,7 +159,7 @@ def spill(one: pymysql.connections.Connection[Any], _: int) -> None:
 @pytest.mark.parametrize("kind", ["mariadb", "mysql"])
 def test_temporary_tables_that_go_to_disk(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     box: Sandbox = request.getfixturevalue(kind)
-    small: dict[str, Value] = {"tmp_table_size": 16 << 10, "max_heap_table_size": 16 << 10}
+    small = dict(SMALL_TABLES)
     if kind == "mysql":
         small["internal_tmp_mem_storage_engine"] = "MEMORY"
     with running(box, TABLE, **settings(box, **small)), clients(box, 4, spill):
@@ -178,3 +180,15 @@ def test_a_temporary_table_that_runs_away(kind: str, request: pytest.FixtureRequ
         found = explained(box, tmp_path / "run", None, seconds=25)
     assert first(found)[:1] == ["temporary-space-grows"], (first(found), found.stalls)
     keep("temporary-space-grows", "two temporary copies of a table of 140 MB", first(found), server=label(box))
+
+
+def test_a_calm_server_has_none_of_them(mysql: Sandbox, tmp_path: Path) -> None:
+    """The negative control: neighbours, random read-ahead and temporary tables as the server has them of its own."""
+    with running(mysql, TABLE, **settings(mysql)), clients(mysql, 1, lookup):
+        found = explained(mysql, tmp_path / "run", Load(changes(), 15, threads=4, rate_per_s=30))
+    assert not first(found), (first(found), found.stalls)
+
+
+def lookup(one: pymysql.connections.Connection[Any], _: int) -> None:
+    run(one, f"SELECT DISTINCT note FROM {TABLE} WHERE ref <= 20 LIMIT 5")
+    CLOCK.sleep(0.05)

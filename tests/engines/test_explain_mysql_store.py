@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from explain_mysql import first, label, running, server
 from explain_tools import Load, explained, grave, keep
+from test_explain_mysql_disk import SMALL_TABLES, clients, spill
+from test_explain_mysql_pages import TABLE
 
 from dbdyno.model.plan import WorkloadSpec
 from dbdyno.sandbox.options import Disk, SandboxOptions
@@ -57,6 +59,15 @@ def test_writers_are_held_back(  # noqa: PLR0917
         found = explained(box, tmp_path / "run", Load(CHANGES, 12))
         assert first(found)[:1] == [cause], (first(found), found.stalls)
         keep(cause, how, first(found), server=label(box))
+
+
+@FULL
+def test_temporary_tables_that_go_to_disk(box: Sandbox, tmp_path: Path) -> None:
+    """They are the server's, whatever its storage engine."""
+    with running(box, TABLE, **SMALL_TABLES), clients(box, 4, spill):
+        found = explained(box, tmp_path / "run", None, seconds=12)
+    assert first(found)[:1] == ["temporary-tables-on-disk"], (first(found), found.stalls)
+    keep("temporary-tables-on-disk", "duplicates are sought in 16 KiB of memory", first(found), server=label(box))
 
 
 @pytest.mark.engines_full

@@ -3,7 +3,7 @@
 -- version_min: 50700
 -- version_below: 80013
 -- privilege: PROCESS
--- cost: goes through the list of files; well below a millisecond for some hundred tables
+-- cost: goes through the list of files; a fifth of a millisecond with three hundred tables
 -- every_s: 5
 -- columns:
 --   allocated_bytes: gauge [B] - size of its file, which does not become smaller before a restart
