@@ -106,8 +106,9 @@ def swap_file(size_bytes: int) -> Iterator[Path]:
         pytest.skip("swap may not be added here")
     above = Path(tempfile.gettempdir())
     for left in above.glob(f"{_SWAP}*"):
-        _end_swap(left)
-    number, name = tempfile.mkstemp(prefix=_SWAP)
+        if not Path(f"/proc/{left.name.removeprefix(_SWAP).partition('-')[0]}").exists():
+            _end_swap(left)
+    number, name = tempfile.mkstemp(prefix=f"{_SWAP}{os.getpid()}-")
     try:
         with os.fdopen(number, "wb") as file:
             for _ in range(size_bytes >> 20):

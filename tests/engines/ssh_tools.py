@@ -12,7 +12,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -121,8 +121,8 @@ def _children(pid: int) -> list[int]:
 
 @contextlib.contextmanager
 def sshd(keys: Keys, *, key: str = "host", extra: str = "", address: str = "127.0.0.1", inside: str = "",
-         port: int = 0) -> Iterator[Sshd]:  # fmt: skip
-    """A server that lets the key `user` in. `inside` is a network namespace."""
+         port: int = 0, under: Sequence[str] = ()) -> Iterator[Sshd]:  # fmt: skip
+    """A server that lets the key `user` in. `inside` is a network namespace, `under` a program that starts it."""
     port = port or free_port()
     folder = keys.folder / f"sshd-{port}-{key}-{inside}"
     folder.mkdir(exist_ok=True)
@@ -137,7 +137,7 @@ def sshd(keys: Keys, *, key: str = "host", extra: str = "", address: str = "127.
         f"AuthorizedKeysFile {allowed}\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
         f"PermitRootLogin prohibit-password\nMaxStartups 500\nMaxSessions 200\n{extra}\n"
     )
-    words = ["ip", "netns", "exec", inside] if inside else []
+    words = ["ip", "netns", "exec", inside] if inside else list(under)
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([*words, SSHD, "-D", "-e", "-f", str(config)], stderr=log)
     server = Sshd(process, port, address)
