@@ -4,7 +4,7 @@
 Each round runs every tool once, one after the other, on the same server, the same tables and the same prepared
 statements, so that noise of the machine hits all of them; ratios are formed within a round and reported as median,
 minimum and maximum. CPU is user + system time of the tool's process (getrusage of the child). The floor is a bare
-send/receive loop on the same kind of socket.
+send/receive loop on the same kind of socket that sends the same kinds of statements, the same each time.
 
 Needs only Python's standard library. Without --host it makes a private server (PostgreSQL, or MariaDB with --dialect
 mysql) in a temporary directory and removes it afterwards. Tools that are not installed are left out and named.
@@ -40,6 +40,23 @@ PIPELINED = "dyno, pipelined BEGIN and COMMIT"
 PGBENCH_SCRIPTS = {
     "oltp_point_select": "SELECT c FROM sbtest{n} WHERE id=:id;",
     "oltp_update_index": "UPDATE sbtest{n} SET k=k+1 WHERE id=:id;",
+}
+
+# What the bare loop sends for a transaction, a statement a line; {n} is the connection, so that none waits for another.
+FLOOR_WRITES = f"""UPDATE sbtest1 SET k=k+1 WHERE id={{n}}
+UPDATE sbtest1 SET c='{"c" * 119}' WHERE id={{n}}
+DELETE FROM sbtest1 WHERE id={{n}}
+INSERT INTO sbtest1 (id, k, c, pad) VALUES ({{n}}, {{n}}, '{"c" * 119}', '{"p" * 59}')
+COMMIT"""
+FLOOR_RANGE = "FROM sbtest1 WHERE id BETWEEN {n}00 AND {n}99"
+FLOOR_READS = "SELECT c FROM sbtest1 WHERE id={n}\n" * 10 + "\n".join(
+    f"SELECT {what}" for what in (f"c {FLOOR_RANGE}", f"SUM(k) {FLOOR_RANGE}", f"c {FLOOR_RANGE} ORDER BY c",
+                                 f"DISTINCT c {FLOOR_RANGE} ORDER BY c")
+)  # fmt: skip
+FLOORS = {
+    "oltp_point_select": "SELECT c FROM sbtest1 WHERE id=1",
+    "oltp_write_only": f"BEGIN\n{FLOOR_WRITES}",
+    "oltp_read_write": f"BEGIN\n{FLOOR_READS}\n{FLOOR_WRITES}",
 }
 
 
@@ -192,7 +209,7 @@ class Bench:
         size = ["--warehouses", str(self.warehouses), "-T", str(self.threads)]
         return ["-d", "postgres", *where, "-U", self.user, "-D", GO_TPC_DATABASE, *size]
 
-    def floor_run(self, _workload: str) -> Sample:
+    def floor_run(self, workload: str) -> Sample:
         assert self.floor is not None
         path = f"{self.host.rstrip('/')}/.s.PGSQL.{self.port}"
         cpu, output = self.child(
@@ -201,7 +218,7 @@ class Bench:
                 path,
                 self.user,
                 self.database,
-                "SELECT c FROM sbtest1 WHERE id=1",
+                FLOORS[workload],
                 str(self.threads),
                 str(self.seconds),
             ]
@@ -216,7 +233,7 @@ class Bench:
         tools: dict[str, Callable[[str], Sample]] = {}
         if self.dialect == "mysql":
             return {"sysbench": self.sysbench, **mine} if shutil.which("sysbench") else mine
-        if workload == "oltp_point_select" and self.floor and self.host.startswith("/"):
+        if workload in FLOORS and self.floor and self.host.startswith("/"):
             tools["floor"] = self.floor_run
         if workload.startswith("oltp") and shutil.which("sysbench"):
             tools["sysbench"] = self.sysbench

@@ -2,7 +2,8 @@
 //! kind of socket, with as many connections on one thread. No schedule, no random numbers, no histograms, no looking at
 //! what arrives. Used by `benchmarks/driver.py`; only for servers that trust us.
 //!
-//! Arguments: socket path, user, database, SQL without parameters, connections, seconds. Prints the round trips.
+//! Arguments: socket path, user, database, SQL without parameters (several statements: one a line, one round trip each;
+//! `{n}` is the number of the connection), connections, seconds. Prints how often the statements were gone through.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -14,15 +15,18 @@ fn message(tag: &[u8], parts: &[&[u8]]) -> Vec<u8> {
     [tag, &length.to_be_bytes(), &parts.concat()].concat()
 }
 
-/// Connects and prepares the statement `s`.
+/// Connects and prepares the statements `s0`, `s1` ….
 fn connect(path: &str, user: &str, database: &str, sql: &str) -> io::Result<UnixStream> {
     let mut stream = UnixStream::connect(path)?;
     let parameters = format!("user\0{user}\0database\0{database}\0\0");
     stream.write_all(&message(b"", &[&196_608u32.to_be_bytes(), parameters.as_bytes()]))?;
     until_ready(&mut stream)?;
-    stream.write_all(&message(b"P", &[b"s\0", sql.as_bytes(), b"\0\0\0"]))?;
-    stream.write_all(&message(b"S", &[]))?;
-    until_ready(&mut stream)?;
+    for (number, statement) in sql.lines().enumerate() {
+        let name = format!("s{number}\0");
+        stream.write_all(&message(b"P", &[name.as_bytes(), statement.as_bytes(), b"\0\0\0"]))?;
+        stream.write_all(&message(b"S", &[]))?;
+        until_ready(&mut stream)?;
+    }
     stream.set_nonblocking(true)?;
     Ok(stream)
 }
@@ -50,20 +54,23 @@ fn main() -> io::Result<()> {
     };
     let number = |text: &str| text.parse::<u64>().map_err(io::Error::other);
     let mut streams = Vec::new();
-    for _ in 0..number(connections)? {
-        streams.push(connect(path, user, database, sql)?);
+    for n in 1..=number(connections)? {
+        streams.push(connect(path, user, database, &sql.replace("{n}", &n.to_string()))?);
     }
-    let request = [
-        message(b"B", &[b"\0s\0\0\0\0\0\0\0"]),
-        message(b"E", &[b"\0\0\0\0\0"]),
-        message(b"S", &[]),
-    ]
-    .concat();
-    let trips = run(&mut streams, &request, Duration::from_secs(number(seconds)?))?;
-    writeln!(io::stdout(), "{trips}")
+    let request = |number: usize| {
+        [
+            message(b"B", &[format!("\0s{number}\0\0\0\0\0\0\0").as_bytes()]),
+            message(b"E", &[b"\0\0\0\0\0"]),
+            message(b"S", &[]),
+        ]
+        .concat()
+    };
+    let requests: Vec<Vec<u8>> = (0..sql.lines().count()).map(request).collect();
+    let rounds = run(&mut streams, &requests, Duration::from_secs(number(seconds)?))?;
+    writeln!(io::stdout(), "{rounds}")
 }
 
-fn run(streams: &mut [UnixStream], request: &[u8], time: Duration) -> io::Result<u64> {
+fn run(streams: &mut [UnixStream], requests: &[Vec<u8>], time: Duration) -> io::Result<u64> {
     // SAFETY: no pointers; a failure shows in the next call.
     let epoll = unsafe { libc::epoll_create1(0) };
     for (index, stream) in streams.iter().enumerate() {
@@ -77,22 +84,25 @@ fn run(streams: &mut [UnixStream], request: &[u8], time: Duration) -> io::Result
         }
     }
     for stream in streams.iter_mut() {
-        stream.write_all(request)?;
+        stream.write_all(&requests[0])?;
     }
+    let mut next = vec![1 % requests.len(); streams.len()];
     let end = Instant::now() + time;
     let mut buffer = vec![0u8; 32 * 1024];
-    let mut trips = 0;
+    let mut rounds = 0;
     let mut events = [libc::epoll_event { events: 0, u64: 0 }; 64];
     while Instant::now() < end {
         // SAFETY: pointer and length describe `events`.
         let count = unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), 64, 1000) };
         for event in &events[..count.max(0) as usize] {
-            let stream = &mut streams[event.u64 as usize];
+            let index = event.u64 as usize;
+            let (stream, next) = (&mut streams[index], &mut next[index]);
             match stream.read(&mut buffer) {
                 // ReadyForQuery ends an answer; a longer answer goes on in the next event.
                 Ok(read) if read >= 6 && buffer[read - 6] == b'Z' => {
-                    trips += 1;
-                    stream.write_all(request)?;
+                    rounds += u64::from(*next == 0);
+                    stream.write_all(&requests[*next])?;
+                    *next = (*next + 1) % requests.len();
                 }
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(_) => {}
@@ -101,5 +111,5 @@ fn run(streams: &mut [UnixStream], request: &[u8], time: Duration) -> io::Result
             }
         }
     }
-    Ok(trips)
+    Ok(rounds)
 }
