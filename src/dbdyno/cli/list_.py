@@ -6,12 +6,14 @@ import datetime
 from typing import Any
 
 import click
+import msgspec
 
 from dbdyno.cli._options import format_option
 from dbdyno.cli.common import console, home
 from dbdyno.crash.store import CrashFolder
 from dbdyno.model.errors import RecordError
-from dbdyno.model.record import to_json
+from dbdyno.model.record import from_json, to_json
+from dbdyno.model.trial import StudyPlan
 from dbdyno.run.find import Entry, entries
 from dbdyno.run.record import open_run
 
@@ -60,6 +62,21 @@ def _proof(entry: Entry) -> dict[str, Any]:
     return {"status": str(outcome.status), "what": f"{what}: {outcome.verdict}{level}"}
 
 
+def _study(entry: Entry) -> dict[str, Any]:
+    """A tuning, a ladder or a sweep."""
+    try:
+        plan = from_json((entry.path / "study.json").read_bytes(), StudyPlan)
+        ended = entry.path / "outcome.json"
+        status = str(msgspec.json.decode(ended.read_bytes())["status"]) if ended.exists() else "cut off or running"
+    except (OSError, KeyError, TypeError, msgspec.MsgspecError) as error:
+        return {"status": "not readable", "what": " ".join(str(error).split())}
+    verb, workload = next(iter(plan.command[1:2]), "tune"), plan.workload
+    return {
+        "status": status,
+        "what": f"{verb} {plan.target.label}, {workload.name} {workload.scale}, {plan.threads} threads",
+    }
+
+
 def _row(entry: Entry) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": entry.name, "kind": entry.kind, "path": str(entry.path), "started_unix_s": entry.changed_unix_s,
@@ -68,7 +85,7 @@ def _row(entry: Entry) -> dict[str, Any]:
     if entry.kind == "proof":
         return row | _proof(entry)
     if entry.kind != "run":
-        return row | {"status": "done" if (entry.path / "outcome.json").exists() else "cut off or running"}
+        return row | _study(entry)
     try:
         record = open_run(entry.path)
         outcome = record.outcome

@@ -9,8 +9,10 @@ from pathlib import Path
 import make_study
 import msgspec
 import pytest
+from click.testing import CliRunner
 from test_run_report import HOSTILE
 
+from dbdyno.cli.list_ import command as list_
 from dbdyno.model.contract import Contract
 from dbdyno.model.errors import RecordError
 from dbdyno.model.finding import Verdict
@@ -144,6 +146,21 @@ def test_a_study_that_ended_with_the_default_says_so_with_the_doubts_of_its_sear
     assert "The default won" in view.gone["winner"]
     assert "The default stays" in render_study(view)
     assert any("too little to know" in check.why for check in view.checks), "an unknown says why"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [('{"status": "interrupted"}', "interrupted"), ("", "cut off or running"), ("{", "not readable")],
+)
+def test_the_list_says_what_a_study_was_and_how_it_ended(tmp_path: Path, outcome: str, status: str) -> None:
+    folder = make_study.make_study(tmp_path / "studies" / "one", confirmed=False, runs=False)
+    (folder / "outcome.json").unlink(missing_ok=True)
+    if outcome:
+        (folder / "outcome.json").write_text(outcome)
+    result = CliRunner().invoke(list_, ["--format", "json"], env={"DYNO_HOME": str(tmp_path)})
+    (row,) = json.loads(result.output)
+    assert row["status"] == status
+    assert status == "not readable" or row["what"].startswith("tune ")
 
 
 @pytest.mark.parametrize("name", ["outcome.json", "trials.jsonl", "winner.conf", "winner.sql", "runs"])
