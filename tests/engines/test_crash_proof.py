@@ -179,7 +179,7 @@ def test_a_winner_is_proven_once(make: Callable[..., Sandbox], home: Home, clock
 
 @pytest.mark.engines_full
 def test_a_server_that_does_not_hear_of_a_failed_flush_is_caught(home: Home) -> None:
-    if not any("MariaDB" in one.version_text for one in engine_named("mariadb").recipe.installations()):
+    if not any("MariaDB" in one.version_text for one in engine_named("mariadb").recipe().installations()):
         pytest.skip("no MariaDB is installed")
     words = ("--states", "3", "--controls", "--control-states", "6", "--fault", "eio_on_fsync=100", "--name", "u")
     dyno(home, "crash", "sandbox:mariadb?name=u", *SHORT, *words, "--drop")
