@@ -16,6 +16,8 @@ from click.testing import CliRunner
 from dbdyno.cli import _experiment
 from dbdyno.cli.common import record_lines
 from dbdyno.cli.main import Verbs, dyno
+from dbdyno.engines.registry import checkable_named
+from dbdyno.model.errors import UsageError
 
 
 def test_every_verb_is_listed_with_a_description_and_can_be_loaded() -> None:
@@ -91,3 +93,9 @@ def test_an_interrupted_experiment_says_how_to_go_on(
     with pytest.raises(KeyboardInterrupt), _experiment.started(some, some, some, None, (), keep=False):
         raise KeyboardInterrupt
     assert "--name evening --resume" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("postgresl", "postgresql"), ("mariadbb", "mariadb"), ("reids", "redis")])
+def test_an_unknown_kind_of_server_is_answered_with_the_nearest_one(typed: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"did you mean {meant}\\?"):
+        checkable_named(typed)

@@ -8,6 +8,7 @@ Some engines can only be checked (`Checkable`); who wants to load, tune or start
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import importlib.metadata
@@ -79,7 +80,9 @@ def _named(name: str, suggested: Mapping[str, Checkable]) -> Checkable:
             if name in one.schemes:
                 return one
     words = sorted({word for engine in suggested.values() for word in (engine.name, *engine.schemes)})
-    raise UsageError(f"There is no engine {name!r}.", todo="use one of: " + ", ".join(words))
+    near = difflib.get_close_matches(name, words, n=1)
+    hint = f"did you mean {near[0]}?" if near else ""
+    raise UsageError(f"There is no engine {name!r}.", found=hint, todo="use one of: " + ", ".join(words))
 
 
 def whole(engine: Checkable) -> Engine:

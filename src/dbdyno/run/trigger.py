@@ -6,6 +6,7 @@ rows of keyed probes are summed. The idea is pt-stalk's (Percona Toolkit): keep 
 
 from __future__ import annotations
 
+import difflib
 import operator
 import re
 from collections.abc import Callable, Sequence
@@ -104,7 +105,9 @@ def check_condition(condition: Condition, probes: Sequence[Probe]) -> None:
             f"{condition.name} stands in several probes.", todo="write " + " or ".join(f"{at}.{name}" for at, _ in fits)
         )
     roles = sorted({column.role for one in probes for column in one.columns if column.role})
+    near = difflib.get_close_matches(condition.name, roles, n=1)
     raise UsageError(
         f"Nothing that is asked is called {condition.name}.",
+        found=f"did you mean {near[0]}?" if near else "",
         todo="use a role (" + ", ".join(roles) + ") or probe.column",
     )
