@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 from explain_machine import HOG, Brake, brake, kernel_setting, programs
+from explain_mysql import first
 from explain_tools import CLOCK, Load, connection, explained, grave, keep, named_at, need_driver
 from sandbox_tools import ask, temporary_home
 
@@ -112,6 +115,48 @@ def test_pages_that_are_thrown_out_of_the_cache(box: Sandbox, disk: Brake, tmp_p
     keep("cache-too-small", "shared_buffers 8 MB, the kernel's cache of its files emptied for 6 s", named)
 
 
+def test_a_kernel_that_reads_too_far_ahead(box: Sandbox, disk: Brake, tmp_path: Path) -> None:
+    """Twenty-four blocks in a row are the most that anybody reads, anywhere in the table. By then the kernel has asked
+    the disk for five times as many: it reads ahead in steps that become larger and larger up to its bound."""
+    restart(box, disk, {"shared_buffers": "2MB"})
+    ahead = Path(f"/sys/block/{box.device()}/queue/read_ahead_kb")
+    before, over = ahead.read_text(), threading.Event()
+    files = [one for one in box.folder.rglob("base/*/*") if one.is_file() and one.stat().st_size > 8 << 20]
+
+    def read(seed: int) -> None:
+        chance = random.Random(seed)
+        with connection(box) as one:
+            one.autocommit = True  # What it reads is counted when its transaction ends.
+            while not over.is_set():
+                at = chance.randrange(4000)
+                one.execute(f"SELECT count(*) FROM sbtest1 WHERE ctid BETWEEN '({at},1)' AND '({at + 24},1)'".encode())
+
+    def forget() -> None:
+        while not over.is_set():
+            for one in files:
+                with contextlib.suppress(OSError), one.open("rb") as file:
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            CLOCK.sleep(0.1)
+
+    threads = [threading.Thread(target=read, args=(seed,)) for seed in (1, 2)] + [threading.Thread(target=forget)]
+    try:
+        ahead.write_text("2048")
+        disk.limit(bytes_per_s=40 << 20)
+        for thread in threads:
+            thread.start()
+        found = explained(box, tmp_path / "run", None, seconds=12)
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+        disk.limit()
+        ahead.write_text(before)
+    assert first(found)[:1] == ["read-ahead-too-far"], (first(found), found.stalls)
+    keep(
+        "read-ahead-too-far", "2 MiB read ahead, 24 blocks in a row are wanted, a disk of 40 MiB a second", first(found)
+    )
+
+
 def test_a_burst_that_is_spent(box: Sandbox, disk: Brake, tmp_path: Path) -> None:
     disk.limit(iops=800)
 
@@ -159,7 +204,7 @@ def test_a_server_that_fills_the_write_cache(box: Sandbox, disk: Brake, tmp_path
         with slow_write_back(box, 2 << 20), connection(box) as one, contextlib.suppress(psycopg.errors.QueryCanceled):
             # Without a log: with one, its syncs would hold the table up long before the cache is full.
             one.execute("SET statement_timeout = '7s'")
-            one.execute("CREATE UNLOGGED TABLE big AS SELECT i, repeat('x', 500) FROM generate_series(1, 9000000) AS i")
+            one.execute("CREATE UNLOGGED TABLE big AS SELECT generate_series(1, 9000000), repeat('x', 500)")
 
     with kernel_setting("vm.dirty_bytes", 16 << 20):
         found = explained(box, tmp_path / "run", Load(CHANGES, 24, threads=4), meanwhile)

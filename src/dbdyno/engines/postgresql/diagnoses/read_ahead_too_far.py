@@ -1,7 +1,7 @@
 """read-ahead-too-far: the kernel reads several times what the server asks for
 
-What is seen: the disk is busy with reads that are large, nearly as large as the kernel's read-ahead, and gives several
-times the bytes of the pages that the server asked the system for.
+What is seen: the disk is busy with reads that are large, as the kernel's read-ahead is or at least as its default, and
+gives several times the bytes of the pages that the server asked the system for.
 
 Why it happens: every page that the server does not hold is asked from the kernel, which takes reads that seem to be in
 order as the beginning of a scan and reads further. Where the access is random after all, the rest is bandwidth spent
@@ -34,8 +34,9 @@ _TIMES = 3.0
 _BYTES_PER_S_MIN = 10e6
 _BUSY_MS_PER_S = 500.0
 _NEAR = 0.25
-"""A read's mean size over the read-ahead: some are single pages."""
+"""A read's mean size over the read-ahead: it begins with single pages and comes to its bound in steps, …"""
 _DEFAULT_KB = 128
+"""… so that a mean beyond the default shows it as well: the default would not have read as much."""
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
@@ -52,7 +53,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     used = recording.series("disk", "busy_ms", device).mean()
     if ahead_bytes <= _DEFAULT_KB * 1024 or got < max(_BYTES_PER_S_MIN, _TIMES * asked):
         return None
-    if asked <= 0 or used < _BUSY_MS_PER_S or size < _NEAR * ahead_bytes:
+    if asked <= 0 or used < _BUSY_MS_PER_S or size < min(_NEAR * ahead_bytes, _DEFAULT_KB * 1024):
         return None
     return Finding(
         says=f"{device} gave {bytes_text(got)}/s for {bytes_text(asked)}/s that the server asked for; a read is "
