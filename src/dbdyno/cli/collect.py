@@ -85,9 +85,8 @@ def _fragments() -> list[str]:
     """What each engine adds to the script: a file `collect.sh`, or a function of its dump reader."""
     found = []
     for engine in engines_with("engine.py"):
-        reader = engine_module(engine, "dump")
-        if hasattr(reader, "collect_script"):
-            found.append(reader.collect_script())  # type: ignore[union-attr]
+        if script := getattr(engine_module(engine, "dump"), "collect_script", None):
+            found.append(script())
         file = Path(__file__).parent.parent / "engines" / engine / "collect.sh"
         if file.is_file():
             found.append(file.read_text(encoding="utf-8"))

@@ -269,6 +269,12 @@ class MemoryRecording:
         return sorted((one for words in lists for one in words if one[1]), key=lambda one: one[0])
 
 
+def rise_per_s(before: float | None, after: float | None, seconds: float) -> float | None:
+    """How fast a counter rose; None where that is not known: it was not read, or it fell, for a server that was started
+    anew counts from 0."""
+    return None if before is None or after is None or after < before else (after - before) / seconds
+
+
 def _widths(t_s: Floats) -> Floats:
     if t_s.size < 2:
         return np.ones(t_s.size)

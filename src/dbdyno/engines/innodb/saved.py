@@ -15,7 +15,7 @@ from dbdyno.engines.innodb.status import EngineStatus, latch_waits, most_frequen
 from dbdyno.model.errors import UsageError
 from dbdyno.model.fact import Fact
 from dbdyno.model.facts import Facts
-from dbdyno.model.recording import MemoryRecording
+from dbdyno.model.recording import MemoryRecording, rise_per_s
 
 _STEP_S = 1.0
 """Distance of texts whose time is missing or not later than the one before."""
@@ -106,9 +106,7 @@ def recording(texts: Sequence[str]) -> MemoryRecording:
         rates = [said(statuses[0])]
         for index in range(1, len(statuses)):
             before, after = count(statuses[index - 1]), count(statuses[index])
-            fell = before is None or after is None or after < before
-            # A counter that fell belongs to a server that was started anew.
-            rates.append(None if fell else (after - before) / (t_s[index] - t_s[index - 1]))  # type: ignore[operator]
+            rates.append(rise_per_s(before, after, t_s[index] - t_s[index - 1]))
         _add(found, (name, unit, role), t_s, rates)
     _add_words(found, t_s, statuses)
     return found

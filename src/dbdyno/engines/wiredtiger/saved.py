@@ -17,7 +17,7 @@ import numpy as np
 from dbdyno.engines.wiredtiger import documents, printed, status
 from dbdyno.model.errors import UsageError
 from dbdyno.model.facts import Facts
-from dbdyno.model.recording import Event, MemoryRecording, Series, Stall
+from dbdyno.model.recording import Event, MemoryRecording, Series, Stall, rise_per_s
 from dbdyno.stats.stalls import dips
 
 _STEP_S = 1.0
@@ -152,11 +152,9 @@ def _rates(counts: list[float | None], found: list[dict[str, Any]], t_s: list[fl
     first, uptime_s = counts[0], _uptime_s(found[0])
     rates = [first / uptime_s if len(found) == 1 and first is not None and uptime_s > 0 else None]
     for index in range(1, len(counts)):
-        before, after = counts[index - 1], counts[index]
-        # A server that was started anew counts from 0.
         anew = _uptime_s(found[index]) < _uptime_s(found[index - 1])
-        fell = anew or before is None or after is None or after < before
-        rates.append(None if fell else (after - before) / (t_s[index] - t_s[index - 1]))  # type: ignore[operator]
+        before = None if anew else counts[index - 1]
+        rates.append(rise_per_s(before, counts[index], t_s[index] - t_s[index - 1]))
     return rates
 
 

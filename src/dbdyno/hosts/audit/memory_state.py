@@ -6,6 +6,7 @@ What a server in a control group may use is the group's limit, not the machine's
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from dbdyno.hosts import limits
@@ -27,7 +28,7 @@ _MEMINFO = {
 def read(tree: Tree, subject: Subject) -> list[Fact]:
     """Raises nothing."""
     facts = [
-        tree.fact(f"host.mem.{name}", "proc/meminfo", lambda text, key=key: _size(text, key), unit="B")  # type: ignore[misc]
+        tree.fact(f"host.mem.{name}", "proc/meminfo", partial(_size, field=key), unit="B")
         for key, name in _MEMINFO.items()
     ]
     for key, name in (
@@ -35,9 +36,9 @@ def read(tree: Tree, subject: Subject) -> list[Fact]:
         ("HugePages_Free", "huge_free"),
         ("HugePages_Rsvd", "huge_reserved"),
     ):
-        facts.append(tree.fact(f"host.mem.{name}", "proc/meminfo", lambda text, key=key: _count(text, key)))  # type: ignore[misc]
+        facts.append(tree.fact(f"host.mem.{name}", "proc/meminfo", partial(_count, field=key)))
     facts += [
-        tree.fact("host.mem.huge_page_bytes", "proc/meminfo", lambda text: _size(text, "Hugepagesize"), unit="B"),
+        tree.fact("host.mem.huge_page_bytes", "proc/meminfo", partial(_size, field="Hugepagesize"), unit="B"),
         tree.fact("host.thp.enabled", f"{_THP}/enabled", chosen, absent=ABSENT),
         tree.fact("host.thp.defrag", f"{_THP}/defrag", chosen, absent=ABSENT),
         tree.fact("host.thp.defrags", f"{_THP}/defrag", offered, absent=ABSENT),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import configparser
 import posixpath
 import re
+from functools import partial
 
 from dbdyno.hosts.subject import Subject
 from dbdyno.hosts.tree import ABSENT, Tree, unknowns
@@ -49,7 +50,7 @@ def read(tree: Tree, subject: Subject) -> list[Fact]:
     ]
     facts.append(tree.attempt("host.server.user", f"{folder}/status", lambda: _user(tree, folder)))
     facts += [
-        tree.fact(f"host.server.{name}", f"{folder}/status", lambda text, key=key: status_bytes(text, key), unit="B")  # type: ignore[misc]
+        tree.fact(f"host.server.{name}", f"{folder}/status", partial(status_bytes, name=key), unit="B")
         for key, name in _STATUS.items()
     ]
     for theirs, (ours, _) in LIMITS.items():
