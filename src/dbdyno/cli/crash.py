@@ -131,7 +131,11 @@ def command(target: str | None, workload: str, **flags: Any) -> int:  # fmt: ski
             folder.create(plan)
         view = _View(plan, folder, form=flags["form"])
         proof = Proof(plan, model, folder, clock, view.watcher())
-        outcome = proof.run()
+        try:
+            outcome = proof.run()
+        except KeyboardInterrupt:
+            console(stderr=True).print(f"interrupted; go on with: dyno crash --resume {plan.name}", markup=False)
+            raise
         if not flags["keep"]:
             proof.drop_disks()
     return view.end(outcome)
