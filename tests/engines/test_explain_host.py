@@ -129,3 +129,38 @@ def test_a_cache_that_a_restart_emptied(box: Sandbox, disk: Brake, tmp_path: Pat
     named = [one for one in grave(found) if one != "server-restarted"]
     assert named[:1] == ["cache-cold"], (named, found.stalls)
     keep("cache-cold", "a restart, and the kernel's cache of its files emptied; 200 operations a second", named)
+
+
+def test_another_program_that_reads(box: Sandbox, disk: Brake, tmp_path: Path) -> None:
+    file = Path(f"{mount_of(box)}/read")
+    subprocess.run(["dd", "if=/dev/zero", f"of={file}", "bs=1M", "count=200", "conv=fsync"], check=True,
+                   capture_output=True)  # fmt: skip
+    # The volume's image is a file, too: what is cached of it is not read from the disk.
+    image = Path(f"/sys/block/{box.device()}/loop/backing_file").read_text().strip()
+    with open(image, "rb") as held:
+        os.posix_fadvise(held.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    words = ["timeout", "7", "dd", f"if={file}", "of=/dev/null", "bs=16k", "iflag=direct"]
+
+    def meanwhile() -> None:
+        CLOCK.sleep(8)
+        disk.limit(iops=300)
+        readers = [
+            subprocess.Popen([*words, f"skip={number * 200}"], stderr=subprocess.DEVNULL) for number in range(60)
+        ]
+        for one in readers:
+            for pid in (one.pid, *map(int, Path(f"/proc/{one.pid}/task/{one.pid}/children").read_text().split())):
+                disk.admit(pid)
+        for one in readers:
+            one.wait()
+        disk.limit()
+
+    # Changes wait for the log's syncs, behind the reads.
+    found = explained(box, tmp_path / "run", Load(CHANGES, 20, threads=4), meanwhile)
+    file.unlink()
+    named = named_at(found, 9, 13)
+    assert named[:1] == ["bulk-reader"], (named, found.stalls)
+    keep("bulk-reader", "sixty dd that read on the server's volume, a disk of 300 operations a second", named)
+    if "disk-saturated" in named:
+        # It names what ran out, not who used it up.
+        assert named[-1] == "disk-saturated"
+        keep("disk-saturated", "sixty dd that read, in the same run", named)

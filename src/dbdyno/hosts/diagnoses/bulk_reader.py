@@ -46,12 +46,11 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
         return None
     device = data_device(recording)
     disk = recording.series("disk", "read_bytes", device)
-    seen, seen_usual = disk.during(stall, slack_s=1).mean(), disk.outside(recording.stalls).mean()
-    program, per_s = _reader(recording, stall)
-    own = sum(_own(recording, who, stall) for who in recording.keys("process"))
-    if not max(_SHARE * seen, _BULK_BYTES, own) <= per_s <= _OTHER_DISK * seen or seen < _FACTOR * seen_usual:
-        return None
-    if not _waited(recording, stall):
+    # The median: who reads is asked for rarely, and a first second of what was still let through is no match for that.
+    seen, seen_usual = disk.during(stall).median(), disk.outside(recording.stalls).mean()
+    own = recording.series("process", "read_bytes", "server").during(stall, slack_s=1).mean()
+    program, per_s = _reader(recording, stall, max(_SHARE * seen, _BULK_BYTES, own), _OTHER_DISK * seen)
+    if not program or seen < _FACTOR * seen_usual or not _waited(recording, stall):
         return None
     return Finding(
         says=f"{program} read {bytes_text(per_s)}/s in the stall; the server read {bytes_text(own)}/s "
@@ -82,12 +81,9 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     )
 
 
-def _own(recording: Recording, who: str, stall: Stall) -> float:
-    return recording.series("process", "read_bytes", who).during(stall, slack_s=1).mean()
-
-
-def _reader(recording: Recording, stall: Stall) -> tuple[str, float]:
-    """Who read most around the stall more than before, and how much a second (asked for every few seconds)."""
+def _reader(recording: Recording, stall: Stall, least: float, most: float) -> tuple[str, float]:
+    """Who read most around the stall, more than before, of those that fit what the disk gave; and how much a second.
+    (Programs are asked for every few seconds, and which disk they read is not known.)"""
     recording.series("writers", "read_bytes").during(stall, slack_s=2.0).max()
     found = [("", 0.0)]
     for program in recording.keys("writers"):
@@ -98,7 +94,7 @@ def _reader(recording: Recording, stall: Stall) -> tuple[str, float]:
             continue  # It was seen only once: no rate.
         before = series.before(stall).values
         usual = float(np.nanmedian(before)) if np.isfinite(before).any() else 0.0
-        if per_s >= _FACTOR * usual:
+        if max(least, _FACTOR * usual) <= per_s <= most:
             found.append((program, per_s))
     return max(found, key=lambda one: one[1])
 
