@@ -28,6 +28,7 @@ fn hint(number: u16) -> &'static str {
         1044 | 1142 | 1227 => "Grant the user what is missing, or use another.",
         1045 | 1698 => "Check user, password and the host from which the user may connect.",
         1046 => "Name the database.",
+        1047 => "The node is no part of a working cluster: see its wsrep status, or name another node.",
         1049 => "Create the database, or name another.",
         1129 | 1130 => "Let the user connect from this host.",
         1146 => "Has the dataset been loaded into this database?",

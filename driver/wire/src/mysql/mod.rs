@@ -476,14 +476,15 @@ impl Wire for Connection {
         if asked.is_some() && !matches!(self.cell(0, 0), Some("0" | "OFF")) {
             return Ok(Some("the server is read-only (read_only is on)".into()));
         }
-        // The old word is the one that most servers know; MySQL 8.4 knows only the new one. Without the privilege to
-        // ask, the answer stays unknown and the load goes on.
-        for question in ["SHOW SLAVE STATUS", "SHOW REPLICA STATUS"] {
-            match self.ask(question).await? {
+        // MariaDB has connections by name, of which only the first statement tells; it is an error elsewhere. The old
+        // word is the one that most servers know; MySQL 8.4 knows only the new one. Without the privilege to ask, the
+        // answer stays unknown and the load goes on.
+        for (whom, host) in [("ALL SLAVES", 3), ("SLAVE", 1), ("REPLICA", 1)] {
+            match self.ask(&format!("SHOW {whom} STATUS")).await? {
                 None => {}
                 Some(0) => break,
                 Some(_) => {
-                    let source = self.cell(0, 1).unwrap_or_default().to_string();
+                    let source = self.cell(0, host).unwrap_or_default().to_string();
                     return Ok(Some(format!("the server is a replica of {source:?}")));
                 }
             }
