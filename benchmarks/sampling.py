@@ -12,6 +12,7 @@ or two at best. Ends with 1 when the account is not below half a per cent. Only 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import statistics
 import sys
@@ -221,10 +222,10 @@ def questions(sandbox: Sandbox, times: int = 20) -> None:
     task = task_of(session, sandbox.target)
     watch = Watch(processes={"server": tuple(sandbox.server_pids()), "dyno": (os.getpid(),)})
     asks: list[tuple[Probe, Callable[[], object]]] = [
-        (probe, lambda probe=probe: session.ask(probe)) for probe in sandbox.engine.probes(session.version)
+        (probe, functools.partial(session.ask, probe)) for probe in sandbox.engine.probes(session.version)
     ]
-    asks += [(one.probe, lambda one=one: one.read(Path("/"), watch)) for one in host_probes()]
-    costs = []
+    asks += [(one.probe, functools.partial(one.read, Path("/"), watch)) for one in host_probes()]
+    costs: list[tuple[float, Probe, float, float]] = []
     for probe, ask in asks:
         try:
             ask()
@@ -240,8 +241,9 @@ def questions(sandbox: Sandbox, times: int = 20) -> None:
     print("| question | every s | sampler µs | server µs | both, µs in a second |\n|---|---|---|---|---|")
     for both_us, probe, ours_us, its_us in sorted(costs, key=lambda one: -one[0]):
         print(f"| {probe.name} | {max(probe.every_s, 1.0):g} | {ours_us:.0f} | {its_us:.0f} | {both_us:.0f} |")
-    total = [sum(one[number] / max(one[1].every_s, 1.0) for one in costs) for number in (2, 3)]
-    print(f"| all, in a second | | {total[0]:.0f} | {total[1]:.0f} | {sum(total):.0f} |")
+    ours = sum(one[2] / max(one[1].every_s, 1.0) for one in costs)
+    its = sum(one[3] / max(one[1].every_s, 1.0) for one in costs)
+    print(f"| all, in a second | | {ours:.0f} | {its:.0f} | {ours + its:.0f} |")
     session.close()
 
 
