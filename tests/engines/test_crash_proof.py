@@ -98,15 +98,18 @@ def test_it_goes_on_after_being_killed(home: Home) -> None:
     command = [*DYNO, "crash", TARGET, *SHORT, "--states", "12", "--name", "k", "--format", "json"]
     for number, least in ((signal.SIGKILL, 2), (signal.SIGINT, 5)):
         with subprocess.Popen(
-            command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             assert process.stdout is not None
+            assert process.stderr is not None
             for line in process.stdout:
                 if json.loads(line).get("kind") and least <= len(CrashFolder(home.crashes / "k").states()):
                     process.send_signal(number)
                     break
             process.stdout.read()
+            said = process.stderr.read()
         assert process.returncode == (-number if number is signal.SIGKILL else 130)
+        assert number is signal.SIGKILL or "go on with: dyno crash --resume k" in said
         command = [*DYNO, "crash", "--resume", "k", "--format", "json"]
     _nothing_mounted(home)
     outcome = CrashFolder(home.crashes / "k").outcome()
