@@ -126,7 +126,7 @@ def test_facts_of_the_fixture_machine() -> None:
         "host.disk_device": "vda",
         "host.disk_scheduler": "mq-deadline",
         "host.cgroup_memory_bytes": 2 << 30,
-        "host.cgroup_cores": "no limit",
+        "host.cgroup_cores": 3.0,
         "host.cgroup_read_iops": "no limit",
         "host.cgroup_write_iops": 3000.0,
     }
