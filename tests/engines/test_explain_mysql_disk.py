@@ -7,6 +7,7 @@ it belongs to the full matrix (`make engines`).
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -96,6 +97,8 @@ def test_pages_written_twice_to_a_disk_that_is_full(mariadb: Sandbox, tmp_path: 
 def test_neighbours_that_are_written_too(mysql: Sandbox, tmp_path: Path) -> None:
     with running(mysql, TABLE, **settings(mysql, innodb_flush_neighbors=1, innodb_log_file_size=24 * MIB)):
         turning = Path(f"/sys/block/{mysql.device()}/queue/rotational")
+        if not os.access(turning, os.W_OK):
+            pytest.skip("the disk under the data may not be said to have no heads")
         turning.write_text("0")
         ask(mysql, "SET GLOBAL innodb_monitor_enable = 'buffer_flush_neighbor_total_pages'")
         found = explained(mysql, tmp_path / "run", Load(changes(), 25, rate_per_s=600))
