@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.engines_full, pytest.mark.timeout(600)]
 
 CALM = Path(__file__).parents[1] / "fixtures/calm.json"
 SECONDS = 27.0
-OTHERS = {"other-programs", "bulk-writer", "processor-stolen"}
+OTHERS = {"other-programs", "bulk-reader", "bulk-writer", "processor-stolen"}
 """Name somebody else on the machine, and say whom."""
 
 

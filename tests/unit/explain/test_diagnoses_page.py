@@ -39,7 +39,7 @@ CALM_INTRODUCTION = """\
 
 Healthy servers under a moderate load, or none, recorded by `tests/engines/test_explain_calm.py` (part of `make
 engines`): what was named at severity warning or higher. What somebody else did on the machine is no false alarm when it
-is named (`other-programs`, `bulk-writer`, `processor-stolen`).
+is named (`other-programs`, `bulk-reader`, `bulk-writer`, `processor-stolen`).
 
 | server and workload | how | warnings |
 |---|---|---|
