@@ -250,8 +250,15 @@ class _Table:
         for batch in batches:
             answers = [one for one in batch if isfinite(one.t_s)]
             rows: dict[str, list[Any]] = defaultdict(list)
-            for number, answer in enumerate(answers, len(times)):
-                for row in answer.rows if not answer.unknown else ():
+            seen = [(number, one) for number, one in enumerate(answers, len(times)) if not one.unknown]
+            if key_of is None and not form.texts:
+                # Most probes have neither: nothing is to be sorted out.
+                if all_rows := [row for _, answer in seen for row in answer.rows]:
+                    rows[""] = all_rows
+                    places.setdefault("", array("q")).extend(number for number, answer in seen for _ in answer.rows)
+                seen = []
+            for number, answer in seen:
+                for row in answer.rows:
                     key = key_of(row) if key_of else ""
                     if (found := places.get(key)) is None:
                         if len(places) >= _KEYS_MAX:
