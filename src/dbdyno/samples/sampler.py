@@ -312,7 +312,8 @@ class Sampler:
                 rows = question.ask()
             except DynoError as error:
                 reason = error.found or error.what
-            except (OSError, ValueError) as error:
+            except Exception as error:
+                # Whatever a reader trips over, its probe is unknown and the others go on.
                 reason = f"{type(error).__name__}: {error}"
             cost_ms = (self._clock.monotonic() - begun) * 1e3
             lane.asked += 1

@@ -89,6 +89,19 @@ def test_a_missing_privilege_is_written_once_and_asked_again_rarely() -> None:
     assert rig.reasons("good") == [""] * 100
 
 
+def test_a_reader_that_trips_costs_its_own_probe_only() -> None:
+    rig = Rig(GOOD, Probe(name="odd", title="t", columns=COLUMNS))
+
+    def ask(probe: Probe, before: Callable[[Probe], Any] = rig.server.ask) -> Any:
+        return {}["not there"] if probe.name == "odd" else before(probe)
+
+    rig.server.ask = ask  # type: ignore[method-assign]
+    rig.tick()
+    rig.tick()
+    assert rig.reasons("odd") == ["KeyError: 'not there'"]
+    assert rig.reasons("good") == ["", ""]
+
+
 def test_a_server_lost_between_two_questions_is_found_again() -> None:
     """Else the questions after the break would rest like those without a privilege."""
     second = Probe(name="second", title="t", columns=COLUMNS)
