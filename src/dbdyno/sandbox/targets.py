@@ -181,6 +181,7 @@ def _sandbox(url: SandboxUrl, home: Home, clock: Clock, on_note: Callable[[str],
         for note in sandbox.notes:
             on_note(note)
     else:
+        on_note(f"there is no sandbox {url.name!r} yet: making it")
         sandbox = create(home, engine, url.name, url.options, clock=clock, on_note=on_note)
     return Resolved(sandbox.target, sandbox.secret, engine, sandbox)
 

@@ -191,10 +191,10 @@ def _answer(question: str, version_min: int, text: str) -> Iterator[Fact]:
 
 
 def _replica(text: str, name: str) -> Iterator[Fact]:
-    """SHOW SLAVE STATUS, and a last word without which the question was refused."""
+    """Whom the server follows, and a last word without which the question was refused."""
     rows = [line.split("\t") for line in text.split("\n") if line]
     if not rows or rows[-1] != ["done"]:
-        yield Fact(name="server.role", source=name, unknown="SHOW SLAVE STATUS was refused")
+        yield Fact(name="server.role", source=name, unknown="the state of a replica was refused")
         return
     header, body = ([column.lower() for column in rows[0]], rows[1]) if len(rows) > 2 else ([], [])
     yield Fact(name="server.role", source=name, value="replica" if header else "primary")
@@ -212,7 +212,10 @@ def collect_script() -> str:
     ask = "$client --batch --connect-timeout=5 -e"
     for name in ("variables", "status"):
         lines.append(f"  emit {FOLDER}{name}.txt {ask} 'SHOW GLOBAL {name.upper()}'")
-    lines.append(f"  emit {_REPLICA} {ask} \"SHOW SLAVE STATUS; SELECT 'done' AS done\"")
+    # The first that this server knows: named connections, the newer word, the older one.
+    lines.append("  for question in 'ALL SLAVES' REPLICA SLAVE; do")
+    lines.append(f'    {ask} "SHOW $question STATUS" >/dev/null 2>&1 && break; done')
+    lines.append(f"  emit {_REPLICA} {ask} \"SHOW $question STATUS; SELECT 'done' AS done\"")
     # A user who may not read all tables would be shown fewer, and not be told.
     lines.append("  if $client --batch -e 'SHOW GRANTS' 2>/dev/null | grep -q 'ALL PRIVILEGES ON \\*\\.\\*'; then")
     for one in QUESTIONS:

@@ -50,6 +50,8 @@ def settings(machine: Machine, version: int, chosen: Assignment) -> Settings:
         "long_query_time": (2, "seconds from which on a statement is slow; lower it while looking"),
         "local_infile": ("OFF", "a server cannot ask a client for its files"),
     }  # fmt: skip
+    if chosen.get("log_bin") == "ON" and (keeping := _keeping(version)):
+        found[keeping[0]] = (keeping[1], "a week of binary logs; more than the time between two full backups")
     if versions.is_mariadb(version):
         found["performance_schema"] = ("ON", "waits and statements can be seen; it costs some memory and percent")
     if (pool := chosen.get("innodb_buffer_pool_size")) is not None:
@@ -61,3 +63,11 @@ def settings(machine: Machine, version: int, chosen: Assignment) -> Settings:
             size = max(1, int(max(room, least)) // step) * step
             found["innodb_buffer_pool_size"] = (size, "what the connections leave, if all of them work at a time")
     return found
+
+
+def _keeping(version: int) -> tuple[str, int] | None:
+    """How long binary logs are kept where the vendor's default is for ever; None where it is a month."""
+    maria = versions.is_mariadb(version)
+    if maria and version - versions.MARIADB >= 100_601:
+        return "binlog_expire_logs_seconds", 7 * 86_400
+    return ("expire_logs_days", 7) if maria or version < 80_001 else None

@@ -27,7 +27,7 @@ def check(facts: Facts) -> Finding | None:
     if everywhere == 0:
         return None
     return Finding(
-        says=f"Killed for want of memory: {everywhere:.0f} processes, {group:.0f} in the server's group.",
+        says=f"Processes killed for want of memory: {everywhere:.0f}; in the server's group: {group:.0f}.",
         severity=Severity.CRITICAL if group else Severity.WARNING,
         fixes=(manual("find in the kernel's log what was killed and why"),),
         verify="grep oom_kill /proc/vmstat stays as it is",

@@ -14,6 +14,8 @@ _IMAGES_FACTOR = 2.0
 _LOG_FACTOR = 1.5
 _IMAGE_SHARE = 0.5
 _EACH_FACTOR = 5.0
+_LEAST = 16.0
+"""Whole pages a second: fewer are no flood, however few there were before."""
 _RARE_S = 1.0
 """Fewer transactions a second than this say nothing about one of them."""
 _PAGE_BYTES = 8192
@@ -41,7 +43,7 @@ class Pages:
         more = self.seen >= _IMAGES_FACTOR * self.usual and self.log_seen >= _LOG_FACTOR * self.log_usual
         # A disk that is at its limit bounds the flood itself: then a transaction needs far more pages than usual.
         heavy = self.seen >= self.usual and self.each >= _EACH_FACTOR * self.each_usual
-        return (more or heavy) and self.share >= _IMAGE_SHARE
+        return self.seen >= _LEAST and (more or heavy) and self.share >= _IMAGE_SHARE
 
 
 def whole_pages(recording: Recording, stall: Stall) -> Pages:

@@ -43,6 +43,8 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     buffers_bytes = bytes_of(recording.facts, "shared_buffers")
     database_bytes = recording.facts.number("server.database_bytes")
     memory_bytes = recording.facts.number("host.memory_bytes")
+    if 0 < database_bytes <= buffers_bytes:
+        return None  # There is room for all of it: what is read was not read before.
     room_bytes = min(_CACHE_SHARE * memory_bytes, 1.2 * database_bytes)
     fits = buffers_bytes < room_bytes and database_bytes < _CACHE_SHARE * memory_bytes
     writes, spill = share(recording, stall, *DATA_WRITE), share(recording, stall, *SPILL)
