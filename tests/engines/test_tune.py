@@ -97,8 +97,10 @@ def test_a_study_survives_being_killed_and_is_resumed(environment: dict[str, str
         assert all((folder / run / "outcome.json").exists() for run in trial.runs)
         # The record of what may become the incumbent was explained, whatever was found.
         assert (trial.causes is not None) == believed(trial)
-    assert "archive_mode" in (folder / "winner.conf").read_text()
-    assert "ALTER SYSTEM SET archive_mode" in (folder / "winner.sql").read_text()
+    # In so short a study anything may win, the default too; then there is nothing to apply.
+    written = {path.name: path.read_text() for path in folder.glob("winner.*")}
+    assert set(written) == ({"winner.conf", "winner.sql"} if study.outcome.winner else set())
+    assert all("archive_mode" in text for text in written.values())
     # Nothing is left running.
     assert "running" not in dyno(environment, "sandbox", "list").stdout.replace("not running", "")
     assert "Nothing to do" in dyno(environment, "tune", "--restore", "s").stdout
