@@ -28,7 +28,7 @@ _COLUMNS = (
     ("flushes", 15, 1, "", "cache flushes done"),
     ("flush_ms", 16, 1, "ms", "time of all cache flushes, summed"),
 )
-_ROLES = {"reads", "writes", "read_bytes", "write_bytes", "busy_ms"}
+_ROLES = {"reads", "writes", "read_bytes", "write_bytes", "write_ms", "busy_ms"}
 
 PROBE = Probe(
     name="disk",

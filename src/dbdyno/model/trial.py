@@ -74,6 +74,8 @@ class Trial(Record, frozen=True, kw_only=True):
     wal_bytes_per_transaction: float | None = None
     machine_probe: dict[str, Scalar] = {}
     """The short measurement of the machine before the trial."""
+    disk: dict[str, Scalar] = {}
+    """Of the data's disk in the closed loop: `writes_per_s`, and of a write the mean `bytes` and `ms`."""
     runs: tuple[str, ...] = ()
     """Run folders, relative to the study's."""
     started_unix_s: float = 0.0

@@ -154,7 +154,7 @@ def server_differences(store: SampleStore, phases: Sequence[PhaseOutcome], *, de
         return sum(known) if len(known) == len(parts) else None
 
     found: dict[str, Scalar] = {role: over(role) for role in COUNTER_ROLES if store.find_role(role)}
-    found |= _written(over, device)
+    found |= _written(over, device) | _disk(over, device)
     for who in ("server", "driver", "dyno"):
         if (cpu_s := over("process_cpu_s", {"who": who})) is not None:
             found[f"{who}_cpu_s"] = round(cpu_s, 3)
@@ -182,6 +182,13 @@ def _written(over: Any, device: str | None) -> dict[str, Scalar]:
         if value is not None:
             return {"write_bytes": value, "write_bytes_source": witness}
     return {}
+
+
+def _disk(over: Any, device: str | None) -> dict[str, Scalar]:
+    """What the disk of the data took: operations, bytes, and the time that each write took, summed."""
+    names = ("disk_writes", "disk_write_bytes", "disk_write_ms")
+    found = {name: over(name, {"device": device}) for name in names} if device else {}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _sum(*parts: float | None) -> float | None:

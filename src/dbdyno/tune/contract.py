@@ -59,8 +59,12 @@ def memory_bytes(assignment: Assignment, space: KnobSpace) -> float:
     return sum(_number(assignment, knob) * knob.memory_bytes_per_unit for knob in space.knobs)
 
 
-def memory_bytes_max(contract: Contract, machine: Machine) -> float:
-    return float(contract.memory_bytes_max or machine.memory_bytes * MEMORY_PART_MAX)
+def memory_bytes_max(space: KnobSpace, contract: Contract, machine: Machine) -> float:
+    """What the contract says, else a part of the machine's memory. What the server plans for by default is no breach of
+    an assignment's, even where a small machine has less."""
+    if contract.memory_bytes_max:
+        return float(contract.memory_bytes_max)
+    return max(machine.memory_bytes * MEMORY_PART_MAX, memory_bytes({}, space))
 
 
 def recovery_s(assignment: Assignment, space: KnobSpace) -> float | None:
@@ -80,7 +84,7 @@ def recovery_s(assignment: Assignment, space: KnobSpace) -> float | None:
 
 def narrow(space: KnobSpace, contract: Contract, machine: Machine) -> KnobSpace:
     """The space with upper ends that no knob may pass even if all others stood at their defaults."""
-    room = memory_bytes_max(contract, machine) - memory_bytes({}, space)
+    room = memory_bytes_max(space, contract, machine) - memory_bytes({}, space)
     knobs = []
     for knob in space.knobs:
         high = knob.high
@@ -155,7 +159,7 @@ def fit_assignment(assignment: Assignment, space: KnobSpace, *, restart: bool = 
 def repair(assignment: Assignment, space: KnobSpace, contract: Contract, machine: Machine) -> Assignment:
     """The nearest assignment that keeps the sums of the contract: what takes most is lowered first."""
     repaired = dict(assignment)
-    excess = memory_bytes(repaired, space) - memory_bytes_max(contract, machine)
+    excess = memory_bytes(repaired, space) - memory_bytes_max(space, contract, machine)
     for knob in sorted(space.knobs, key=lambda k: -_number(repaired, k) * k.memory_bytes_per_unit):
         if excess <= 0:
             break
@@ -182,7 +186,7 @@ def say(breaches: Iterable[Breach]) -> str:
 
 
 def _memory(assignment: Assignment, space: KnobSpace, contract: Contract, machine: Machine) -> list[Breach]:
-    planned, most = memory_bytes(assignment, space), memory_bytes_max(contract, machine)
+    planned, most = memory_bytes(assignment, space), memory_bytes_max(space, contract, machine)
     if planned <= most:
         return []
     takers = sorted(space.knobs, key=lambda knob: -_number(assignment, knob) * knob.memory_bytes_per_unit)

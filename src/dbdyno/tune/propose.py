@@ -18,12 +18,13 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from dbdyno.model.contract import Contract
+from dbdyno.model.errors import UsageError
 from dbdyno.model.knob import Assignment, Knob, KnobSpace
 from dbdyno.model.machine import Machine
 from dbdyno.model.trial import Trial, TrialKind, TrialStatus
 from dbdyno.tune import drift as drifts
 from dbdyno.tune import space as spaces
-from dbdyno.tune.contract import judge, repair
+from dbdyno.tune.contract import judge, repair, say
 from dbdyno.tune.samplers import make_sampler
 
 # Optuna reports each study on standard error; ours are made by the dozen and reported by us.
@@ -57,7 +58,8 @@ def propose(
     seed: int,
     number: int,
 ) -> Assignment:
-    """The next assignment to try; it keeps the contract. Raises `UsageError` for an unknown sampler."""
+    """The next assignment to try; it keeps the contract. Raises `UsageError` for an unknown sampler, and when nothing
+    keeps the contract."""
     drift = drifts.estimate(trials)
     noise, degrees = drifts.repeat_sd([trial for trial in trials if trial.kind in drifts.SEARCHED], drift)
     assignment: Assignment = {}
@@ -77,7 +79,11 @@ def propose(
             assignment = repair(assignment, space, contract, machine)
         if not judge(assignment, space, contract, machine):
             return assignment
-    raise AssertionError(f"no assignment within the contract after {TRIES_MAX} tries: {assignment}")
+    raise UsageError(
+        f"No configuration within the contract was found in {TRIES_MAX} tries.",
+        found=say(judge(assignment, space, contract, machine)),
+        todo="allow more memory or a longer recovery in the contract, or search fewer knobs (--knobs)",
+    )
 
 
 def frozen_trials(trials: Sequence[Trial], knobs: Sequence[Knob], drift: drifts.Drift) -> list[FrozenTrial]:

@@ -32,6 +32,7 @@ from dbdyno.model.run import Doubt, DoubtNote, Outcome, PhaseOutcome, RunStatus
 from dbdyno.model.trial import Cause, StudyPlan, Trial, TrialKind, TrialStatus
 from dbdyno.tune import contract as contracts
 from dbdyno.tune.control import Controller
+from dbdyno.tune.disk_moment import disk_of, slow
 from dbdyno.tune.drift import SEARCHED, believed
 from dbdyno.tune.machine_probe import odd
 from dbdyno.tune.store import StudyStore
@@ -106,12 +107,23 @@ def run_trial(bench: Bench, number: int, step: Step, earlier: Sequence[Trial]) -
             bench.controller.stop()
     except DynoError as error:
         trial = msgspec.structs.replace(trial, status=TrialStatus.FAILED, error=str(error))
-    if step.second and trial.status is TrialStatus.DOUBTED and _only_noisy(trial):
+    if not step.second:
+        trial = _at_its_moment(trial, earlier)
+    elif trial.status is TrialStatus.DOUBTED and _only_noisy(trial):
         trial = msgspec.structs.replace(
             trial, status=TrialStatus.KEPT, says="noisy the second time too: taken as it is"
         )
     causes = _causes(bench, trial, runs)
     return msgspec.structs.replace(trial, runs=tuple(runs), causes=causes, seconds=bench.clock.monotonic() - started)
+
+
+def _at_its_moment(trial: Trial, earlier: Sequence[Trial]) -> Trial:
+    """Doubted when the disk was slow while it ran, also when it was cut short for being slow."""
+    known = [one.disk for one in earlier if one.status is TrialStatus.KEPT and one.disk]
+    if trial.status not in (TrialStatus.KEPT, TrialStatus.REJECTED) or not (reason := slow(trial.disk, known)):
+        return trial
+    note = DoubtNote(doubt=Doubt.NOISY_NEIGHBOUR, says=reason, helps="see what else uses the disk")
+    return msgspec.structs.replace(trial, status=TrialStatus.DOUBTED, doubts=(*trial.doubts, note))
 
 
 def _causes(bench: Bench, trial: Trial, runs: Sequence[str]) -> tuple[Cause, ...] | None:
@@ -272,6 +284,7 @@ def score(trial: Trial, outcome: Outcome, debt: Debt) -> Trial:
         measured_s=seconds,
         drain_s=debt.seconds,
         p99_ms=_p99_ms(measured),
+        disk=disk_of(outcome.server, seconds),
         write_bytes_per_transaction=_per_transaction(
             _sum(outcome.server.get("write_bytes"), debt.written_bytes), count
         ),

@@ -133,7 +133,7 @@ def contract_facts(study: Study, winner: Assignment) -> dict[str, Scalar]:
         "recovery_s_max": contract.recovery_s_max,
         "recovery_s_estimated": contracts.recovery_s(winner, bench.space),
         "memory_bytes_planned": contracts.memory_bytes(winner, bench.space),
-        "memory_bytes_max": contracts.memory_bytes_max(contract, study.machine),
+        "memory_bytes_max": contracts.memory_bytes_max(bench.space, contract, study.machine),
         "static": Verdict.FAIL if breaches else Verdict.PASS,
         "breaches": contracts.say(breaches),
         "read_back": _read_back(study.trials, winner),

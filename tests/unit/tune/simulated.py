@@ -102,6 +102,8 @@ class SimServer:
     left: list[str] = field(default_factory=list)
     now: Assignment = field(default_factory=dict)
     doubts_of: Any = None
+    disk_of: Any = None
+    """What a measurement's disk took, by the measurement's number."""
 
     target: Target = TARGET
     standing: tuple[Any, ...] = ()
@@ -168,6 +170,7 @@ class SimServer:
         self._seconds = sum(phase.seconds for phase in phases if phase.measured)
         doubts = self.doubts_of(self.measured) if self.doubts_of else ()
         server = {"wal_bytes": 1000.0 * tps * self._seconds, "write_bytes": 3000.0 * tps * self._seconds}
+        server |= self.disk_of(self.measured) if self.disk_of else {}
         return Outcome(
             status=RunStatus.INTERRUPTED if cut else RunStatus.DONE, phases=tuple(phases), doubts=doubts, server=server
         )

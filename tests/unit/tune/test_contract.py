@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from simulated import SPACE
 
@@ -143,6 +144,16 @@ def test_a_space_as_found_has_the_owners_values_as_defaults() -> None:
     knob = found.knob("max_wal_size")
     assert knob is not None
     assert knob.default == 4096
+
+
+def test_what_a_small_machine_plans_for_by_default_is_no_breach() -> None:
+    small = msgspec.structs.replace(MACHINE, memory_bytes=GIB // 4)
+    assert contracts.judge({}, space(), Contract(), small) == []
+    raised = {"work_mem": 40_000}
+    assert contracts.judge(raised, space(), Contract(), small)
+    assert contracts.judge(contracts.repair(raised, space(), Contract(), small), space(), Contract(), small) == []
+    # What the owner says holds, whatever the defaults are.
+    assert contracts.judge({}, space(), Contract(memory_bytes_max=GIB // 4), small)
 
 
 def test_special_values_take_no_memory() -> None:
