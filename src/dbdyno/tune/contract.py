@@ -59,12 +59,16 @@ def memory_bytes(assignment: Assignment, space: KnobSpace) -> float:
     return sum(_number(assignment, knob) * knob.memory_bytes_per_unit for knob in space.knobs)
 
 
+DEFAULT_ROOM = 1.1
+"""Times what the defaults plan for: what a default leaves to the server takes memory too once it has a number."""
+
+
 def memory_bytes_max(space: KnobSpace, contract: Contract, machine: Machine) -> float:
     """What the contract says, else a part of the machine's memory. What the server plans for by default is no breach of
     an assignment's, even where a small machine has less."""
     if contract.memory_bytes_max:
         return float(contract.memory_bytes_max)
-    return max(machine.memory_bytes * MEMORY_PART_MAX, memory_bytes({}, space))
+    return max(machine.memory_bytes * MEMORY_PART_MAX, DEFAULT_ROOM * memory_bytes({}, space))
 
 
 def recovery_s(assignment: Assignment, space: KnobSpace) -> float | None:

@@ -152,6 +152,8 @@ def test_what_a_small_machine_plans_for_by_default_is_no_breach() -> None:
     raised = {"work_mem": 40_000}
     assert contracts.judge(raised, space(), Contract(), small)
     assert contracts.judge(contracts.repair(raised, space(), Contract(), small), space(), Contract(), small) == []
+    # A buffer that the server sizes by itself counts once it has a number.
+    assert contracts.judge({"wal_buffers": 128}, space(), Contract(), small) == []
     # What the owner says holds, whatever the defaults are.
     assert contracts.judge({}, space(), Contract(memory_bytes_max=GIB // 4), small)
 
