@@ -38,7 +38,7 @@ test: setup
 	@timeout 300 tools/servers >/dev/null || echo "make test: without these servers the tests that need them are skipped"
 	cargo test --quiet --workspace
 	$(BIN)/pytest -q -n 2 --dist loadfile $(ALONE:%=--ignore=%)
-	$(alone) || { echo "make test: what failed, once more"; $(alone) --last-failed; }
+	@$(alone) || { echo "make test: what failed, once more"; $(alone) --last-failed; }
 
 ## engines: provoke every cause of stalls that can be provoked here, and renew the table of what was named
 engines: setup
