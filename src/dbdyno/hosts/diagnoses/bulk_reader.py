@@ -19,26 +19,16 @@ References: "The write cache: Swap insanity tome III" (Percona, 2017), whose bac
 
 from __future__ import annotations
 
-import numpy as np
-
 from dbdyno.hosts.diagnoses._disk import data_device
+from dbdyno.hosts.diagnoses._programs import BULK_BYTES, FACTOR, OTHER_DISK, bound, held_up, rates
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
-from dbdyno.model.facts import MissingFact
-from dbdyno.model.finding import Finding, Fix, Needs
+from dbdyno.model.finding import Finding
 from dbdyno.model.recording import Recording, Stall
 from dbdyno.model.units import bytes_text
 
 _SHARE = 0.5
 """Of what the disk read, by one program."""
-_FACTOR = 2.0
-"""Times what that program, and the disk, usually read."""
-_BULK_BYTES = 256 << 10
-"""Per second: below this nobody reads in bulk."""
-_OTHER_DISK = 1.5
-"""Who read so many times what the disk read, read elsewhere."""
-_WAITED = 1.2
-"""Times the usual share of the time in which some task waited for input or output."""
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
@@ -49,8 +39,8 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     # The median: who reads is asked for rarely, and a first second of what was still let through is no match for that.
     seen, seen_usual = disk.during(stall).median(), disk.outside(recording.stalls).mean()
     own = recording.series("process", "read_bytes", "server").during(stall, slack_s=1).mean()
-    program, per_s = _reader(recording, stall, max(_SHARE * seen, _BULK_BYTES, own), _OTHER_DISK * seen)
-    if not program or seen < _FACTOR * seen_usual or not _waited(recording, stall):
+    program, per_s = _reader(recording, stall, max(_SHARE * seen, BULK_BYTES, own), OTHER_DISK * seen)
+    if not program or seen < FACTOR * seen_usual or not held_up(recording, stall):
         return None
     return Finding(
         says=f"{program} read {bytes_text(per_s)}/s in the stall; the server read {bytes_text(own)}/s "
@@ -64,15 +54,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
             "disk_bytes_per_s_usual": round(seen_usual),
         },
         remedy=f"Move {program} to another disk or time, or bound what it may read.",
-        fixes=(
-            Fix(
-                kind="service",
-                name="IOReadBandwidthMax",
-                value=f"/dev/{device} {max(1, int(per_s / 10) >> 20)}M",
-                live=f"ionice -c 3 -p $(pgrep -d, -x {program})",
-                needs=Needs.PERSON,
-            ),
-        ),
+        fixes=(bound(program, device, per_s, "Read"),),
         risk="The job takes longer.",
         verify="writers.read_bytes of that program stays small while the server is busy.",
         confidence=0.8,
@@ -82,30 +64,13 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
 
 
 def _reader(recording: Recording, stall: Stall, least: float, most: float) -> tuple[str, float]:
-    """Who read most around the stall, more than before, of those that fit what the disk gave; and how much a second.
-    (Programs are asked for every few seconds, and which disk they read is not known.)"""
-    recording.series("writers", "read_bytes").during(stall, slack_s=2.0).max()
-    found = [("", 0.0)]
-    for program in recording.keys("writers"):
-        try:
-            series = recording.series("writers", "read_bytes", program)
-            per_s = series.during(stall, slack_s=2.0).max()
-        except MissingFact:
-            continue  # It was seen only once: no rate.
-        before = series.before(stall).values
-        usual = float(np.nanmedian(before)) if np.isfinite(before).any() else 0.0
-        if max(least, _FACTOR * usual) <= per_s <= most:
-            found.append((program, per_s))
-    return max(found, key=lambda one: one[1])
-
-
-def _waited(recording: Recording, stall: Stall) -> bool:
-    """More than usual; a kernel that does not say so speaks for neither."""
-    try:
-        waited = recording.role("pressure_io_us")
-        return waited.during(stall, slack_s=1).mean() >= _WAITED * waited.outside(recording.stalls).mean()
-    except MissingFact:
-        return True
+    """Who read most, more than before, of those that fit what the disk gave; and how much a second."""
+    fitting = [
+        (program, per_s)
+        for program, per_s, usual in rates(recording, stall, "read_bytes")
+        if max(least, FACTOR * usual) <= per_s <= most
+    ]
+    return max(fitting, key=lambda one: one[1], default=("", 0.0))
 
 
 def _example(*, bulk: bool) -> Example:

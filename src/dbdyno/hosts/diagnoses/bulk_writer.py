@@ -17,13 +17,11 @@ References: "The write cache: Swap insanity tome III" (Percona, 2017), where a b
 
 from __future__ import annotations
 
-import numpy as np
-
 from dbdyno.hosts.diagnoses._disk import data_device
+from dbdyno.hosts.diagnoses._programs import BULK_BYTES, FACTOR, OTHER_DISK, bound, held_up, rates
 from dbdyno.model.diagnosis import Diagnosis
 from dbdyno.model.example import Example
-from dbdyno.model.facts import MissingFact
-from dbdyno.model.finding import Finding, Fix, Needs
+from dbdyno.model.finding import Finding
 from dbdyno.model.recording import Recording, Series, Stall
 from dbdyno.model.units import bytes_text
 
@@ -32,20 +30,12 @@ _FOREIGN = 0.3
 _UNSEEN = 0.6
 """The same where no program's writes fit what the disk took: the kernel writes back what the server changed earlier,
 which nobody is charged for at that time."""
-_FACTOR = 2.0
-"""Times the usual of that."""
 _MORE = 1.2
 """Times the usual bytes of the disk."""
 _LESS = 0.6
 """The same. (A kernel whose page cache has large pages charges a program far more than reaches the disk, so that what
 the server wrote says little by itself.)"""
-_BULK_BYTES = 256 << 10
-"""Per second: below this nobody writes in bulk, however little the disk does beside."""
 _NAMED = 3
-_PRESSURE = 1.2
-"""Times the usual share of the time in which some task waited for input or output."""
-_OTHER_DISK = 1.5
-"""A program that writes so many times what the disk took beside the server writes elsewhere, or into the page cache."""
 
 
 def check(recording: Recording, stall: Stall | None) -> Finding | None:
@@ -59,12 +49,12 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     foreign = max(seen - own, 0.0)
     usual = max(disk.outside(recording.stalls).mean() - own_usual, 0.0)
     program, per_s, fits = _writer(recording, stall, seen)
-    by_difference = foreign >= max(_UNSEEN * seen, _FACTOR * usual, _BULK_BYTES) and per_s >= foreign
+    by_difference = foreign >= max(_UNSEEN * seen, FACTOR * usual, BULK_BYTES) and per_s >= foreign
     disk_usual = disk.outside(recording.stalls).mean()
     if own >= seen and seen < _LESS * disk_usual:
         return None  # The server alone explains what the disk took, which is far less than usual.
     by_difference = by_difference and seen > _MORE * disk_usual
-    if not program or not (fits or by_difference) or not _held_up(recording, stall):
+    if not program or not (fits or by_difference) or not held_up(recording, stall):
         return None
     return Finding(
         says=f"{program} wrote {bytes_text(per_s)}/s in the stall; the server wrote {bytes_text(own)}/s "
@@ -79,15 +69,7 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
             "foreign_bytes_per_s_usual": round(usual),
         },
         remedy=f"Move {program} to another disk or time, or bound what it may write.",
-        fixes=(
-            Fix(
-                kind="service",
-                name="IOWriteBandwidthMax",
-                value=f"/dev/{device} {max(1, int(per_s / 10) >> 20)}M",
-                live=f"ionice -c 3 -p $(pgrep -d, -x {program.partition(' or ')[0]})",
-                needs=Needs.PERSON,
-            ),
-        ),
+        fixes=(bound(program.partition(" or ")[0], device, per_s, "Write"),),
         risk="The job takes longer.",
         verify="writers.write_bytes of that program stays small while the server is busy.",
         confidence=0.5 if not fits else 0.8 if own <= per_s else 0.7,
@@ -100,35 +82,18 @@ def check(recording: Recording, stall: Stall | None) -> Finding | None:
     )
 
 
-def _held_up(recording: Recording, stall: Stall) -> bool:
-    """Whether tasks waited for input or output more than usual; a kernel that does not say so speaks for neither."""
-    try:
-        waited = recording.role("pressure_io_us")
-        return waited.during(stall, slack_s=1).mean() >= _PRESSURE * waited.outside(recording.stalls).mean()
-    except MissingFact:
-        return True
-
-
 def _own(recording: Recording, who: str) -> Series:
     return recording.series("process", "write_bytes", who)
 
 
 def _writer(recording: Recording, stall: Stall, seen: float) -> tuple[str, float, bool]:
-    """The programs that wrote most around the stall (they are asked for every few seconds), the bytes per second of the
-    largest, and whether these fit what the disk took: those that fit, else the largest of all."""
-    found: list[tuple[bool, float, str]] = []
-    for program in recording.keys("writers"):
-        try:
-            series = recording.series("writers", "write_bytes", program)
-            per_s = series.during(stall, slack_s=2.0).max()
-        except MissingFact:
-            continue  # It was seen only once: no rate.
-        before = series.before(stall).values
-        usual = float(np.nanmedian(before)) if np.isfinite(before).any() else 0.0
-        fits = max(_FOREIGN * seen, _FACTOR * usual, _BULK_BYTES) <= per_s <= _OTHER_DISK * seen
-        found.append((fits, per_s, program))
+    """The programs that wrote most around the stall, the bytes per second of the largest, and whether these fit
+    what the disk took: those that fit, else the largest of all."""
+    found = [
+        (max(_FOREIGN * seen, FACTOR * usual, BULK_BYTES) <= per_s <= OTHER_DISK * seen, per_s, program)
+        for program, per_s, usual in rates(recording, stall, "write_bytes")
+    ]
     if not found:
-        recording.series("writers", "write_bytes").during(stall, slack_s=2.0).max()
         return "", 0.0, False
     found.sort(reverse=True)
     fits, per_s, _ = found[0]
